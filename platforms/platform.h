@@ -1,0 +1,82 @@
+/* A machine as data: compute elements ("clusters") of one kind in processors in nodes, their
+ * memories, and the network between them. Read from YAML; everything else about a machine is
+ * derived here. A new machine of a known kind needs a new file, no code. */
+#ifndef PLATFORMS_PLATFORM_H
+#define PLATFORMS_PLATFORM_H
+
+#include "workloads/model.h"
+#include "workloads/yaml_reader.h"
+
+typedef enum { DEVICE_MT3000 } DeviceKind;
+typedef enum { NETWORK_STAR, NETWORK_FAT_TREE } NetworkTopology;
+
+/* One compute element and the memory it reads from. */
+typedef struct ClusterSpec {
+    guint64 dsps;                 /* cores that share the work of a kernel */
+    double clock_hz;
+    guint64 macs_per_cycle_fp32;  /* per DSP */
+    guint64 macs_per_cycle_fp16;  /* per DSP; also bf16 */
+    double peak_fp32_macs_per_s;  /* dsps · clock · width, checked */
+    double peak_fp16_macs_per_s;
+    double sm_bytes, am_bytes;    /* per DSP */
+    double gsm_bytes;             /* per cluster */
+    double ddr_bytes;             /* installed */
+    double ddr_usable_bytes;      /* for weights, KV and overhead (THInfer eq. 16) */
+    double ddr_bytes_per_s;
+    double linear_efficiency;     /* share of peak that Linear kernels reach when compute-bound */
+    double attention_efficiency;  /* … and attention kernels */
+} ClusterSpec;
+
+typedef struct HthreadsSpec {
+    double create_group_s; /* once a thread group (eq. 10) */
+    double launch_group_s; /* once a kernel */
+} HthreadsSpec;
+
+typedef struct LinkSpec {
+    double bytes_per_s; /* each way */
+    double latency_s;
+} LinkSpec;
+
+typedef struct NetworkSpec {
+    NetworkTopology topology;
+    LinkSpec local;      /* between clusters of one processor, per cluster */
+    LinkSpec port;       /* MPI out of and into one cluster, staged through the CPUs */
+    LinkSpec nic;        /* of a node, shared by its clusters */
+    guint64 nodes_per_leaf; /* fat tree: nodes under one leaf switch */
+    guint64 uplinks;        /* fat tree: links from a leaf switch to the spine */
+    LinkSpec uplink;        /* each of them */
+} NetworkSpec;
+
+typedef struct PowerSpec {
+    double cluster_idle_watts;
+    double cluster_busy_watts; /* while a step runs */
+    double node_watts;         /* CPUs, NIC, memory: always on */
+} PowerSpec;
+
+typedef struct Platform {
+    char *name;
+    DeviceKind kind;
+    guint64 nodes;
+    guint64 processors_per_node;
+    guint64 clusters_per_processor;
+    ClusterSpec cluster;
+    HthreadsSpec hthreads;
+    NetworkSpec network;
+    PowerSpec power;
+    GPtrArray *sources; /* pairs of char *: dotted field name, where its number is from */
+} Platform;
+
+/* Reads the section and checks it across fields: peaks, usable ≤ installed memory, every key of
+ * 'sources' names a field. */
+Platform *platform_read(const YamlNode *section, GError **error);
+void platform_free(Platform *platform);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Platform, platform_free)
+void platform_write(const Platform *platform, guint indent, GString *out);
+
+guint platform_clusters(const Platform *platform);            /* all of them; ids 0 … n−1 */
+guint platform_processor_of(const Platform *platform, guint cluster); /* global processor id */
+guint platform_node_of(const Platform *platform, guint cluster);
+/* Multiply-accumulates a second of one cluster at its peak for 'type'. */
+double platform_peak_macs(const Platform *platform, DataType type);
+
+#endif

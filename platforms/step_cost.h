@@ -1,0 +1,34 @@
+/* What a step costs on a stage: the sum of unit costs over its layers, arranged so that a decode
+ * step is O(1) in the batch. Shared-weight operators depend on the number of tokens alone and are
+ * remembered by it; attention is linear in each request's context. A test holds this equal to
+ * the sum of unit_cost over the operator graph. */
+#ifndef PLATFORMS_STEP_COST_H
+#define PLATFORMS_STEP_COST_H
+
+#include "platforms/device.h"
+
+/* The part of the model that a stage holds. */
+typedef struct StageShape {
+    guint layers;
+    guint tp;
+    gboolean first; /* embeds */
+    gboolean last;  /* final norm and LM head */
+} StageShape;
+
+typedef struct StepCost StepCost;
+/* Borrows device and model. */
+StepCost *step_cost_new(const DeviceModel *device, const Model *model, StageShape shape);
+void step_cost_free(StepCost *cost);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(StepCost, step_cost_free)
+
+/* Any mix of prefill chunks and decode tokens; all-reduces not included. */
+UnitCost step_cost_batch(StepCost *cost, const BatchShape *batch);
+/* Seconds of a decode step of 'batch' requests whose contexts after the step sum to 'contexts';
+ * the same double as step_cost_batch(…).seconds up to rounding. O(1), amortised. */
+double step_cost_decode_seconds(StepCost *cost, guint32 batch, guint64 contexts);
+/* Bytes of one all-reduce vector for 'tokens' tokens, and how many all-reduces a step has
+ * (two a layer; none when tp is 1). */
+double step_cost_all_reduce_bytes(const StepCost *cost, guint32 tokens);
+guint step_cost_all_reduces(const StepCost *cost);
+
+#endif

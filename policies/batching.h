@@ -1,0 +1,21 @@
+/* When requests may join a micro-batch. */
+#ifndef POLICIES_BATCHING_H
+#define POLICIES_BATCHING_H
+
+#include "policies/policy.h"
+
+/* What the rule may look at: one micro-batch between two of its steps. */
+typedef struct BatchState {
+    guint running;            /* its requests that have tokens left */
+    guint held;               /* slots taken, finished requests of a synchronous batch included */
+    guint slots;
+    guint64 ready;            /* requests that could join now */
+    gboolean upstream_quiet;  /* no further request is on its way to becoming ready */
+} BatchState;
+
+/* How many of the ready requests join now.
+ * synchronous: none until the batch has run to its end; then a full batch, or what is there when
+ * nothing else is on its way. continuous: as many as there are free slots. */
+guint batching_admit(BatchingKind kind, const BatchState *state);
+
+#endif

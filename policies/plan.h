@@ -1,0 +1,71 @@
+/* A plan: the policy applied to a model and a machine. Which clusters do what, which layers a stage
+ * holds, what memory it takes, and how many tokens of KV fit. Refused with its memory bill when it
+ * cannot fit. */
+#ifndef POLICIES_PLAN_H
+#define POLICIES_PLAN_H
+
+#include "platforms/platform.h"
+#include "policies/policy.h"
+#include "workloads/model.h"
+
+typedef enum { ROLE_PREFILL, ROLE_DECODE, ROLE_COLOCATED, N_ROLES } ReplicaRole;
+const char *replica_role_name(ReplicaRole role);
+
+/* Memory of one cluster, in bytes. */
+typedef struct MemoryBill {
+    double weights;
+    double kv;           /* what is left for KV (decode, colocated), or what eq. 13 asks (prefill) */
+    double prefix_cache;
+    double overhead;
+    double usable;       /* weights + kv + prefix_cache + overhead ≤ usable */
+} MemoryBill;
+
+typedef struct StagePlan {
+    guint first_layer, layers;
+    guint tp;
+    guint *clusters;     /* the tp ranks, in ring order */
+    MemoryBill bill;     /* of one rank */
+} StagePlan;
+
+typedef struct ReplicaPlan {
+    ReplicaRole role;
+    guint pool;          /* which copy of the plan */
+    guint index;         /* within its role and pool */
+    guint n_stages;
+    StagePlan *stages;
+    guint64 kv_tokens;   /* tokens of KV that fit at once in every stage (decode, colocated) */
+    double kv_bytes_per_token; /* summed over stages and ranks */
+} ReplicaPlan;
+
+typedef struct BufferPlan {
+    guint pool;
+    guint cluster;
+    double bytes;        /* capacity for KV */
+} BufferPlan;
+
+typedef struct Plan {
+    guint n_replicas;
+    ReplicaPlan *replicas; /* prefill ones first, then decode or colocated, pool after pool */
+    guint n_buffers;
+    BufferPlan *buffers;
+    guint clusters_used;
+    guint64 max_context;   /* tokens a request may reach */
+} Plan;
+
+/* Places and checks. Errors name the rule and the numbers: TP must divide the heads and fit the KV
+ * heads, PP ≤ layers, the pools must fit the platform, and one request of max_context (with
+ * max_context reservation: every slot) must fit beside the weights. A memory error carries the bill
+ * (THInfer eq. 12–16) and the smallest TP × PP that would fit. 'place' begins the message: the
+ * policy section's node. Borrows nothing. */
+Plan *plan_new(const Policy *policy, const Model *model, const Platform *platform,
+               const YamlNode *place, GError **error);
+void plan_free(Plan *plan);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Plan, plan_free)
+
+/* The bill and the derived capacity as YAML comment lines ("# …\n"). */
+void plan_write_comments(const Plan *plan, const Policy *policy, const Model *model, GString *out);
+
+/* Bytes of weights on one rank of a stage; exact by layers, embedding, head and TP split. */
+double plan_stage_weight_bytes(const Model *model, guint first_layer, guint layers, guint tp);
+
+#endif

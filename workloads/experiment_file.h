@@ -1,0 +1,47 @@
+/* The experiment file as text: its sections, the files they name, and --set overrides. What a
+ * section means is read on the floor that owns it; this only splits. */
+#ifndef WORKLOADS_EXPERIMENT_FILE_H
+#define WORKLOADS_EXPERIMENT_FILE_H
+
+#include "workloads/yaml_reader.h"
+
+typedef enum {
+    SECTION_PLATFORM,
+    SECTION_MODEL,
+    SECTION_WORKLOAD,
+    SECTION_POLICY,
+    SECTION_SLO,
+    SECTION_OUTPUT,
+    SECTION_SEARCH,
+    N_SECTIONS
+} SectionKind;
+
+typedef struct ExperimentFile {
+    char *path;
+    YamlNode *root;                /* the top mapping: version, seed and the sections */
+    guint64 seed;                  /* default 1 */
+    YamlNode *sections[N_SECTIONS]; /* owned mappings; NULL where the file has no such section */
+    char *folders[N_SECTIONS];     /* the folder that relative paths within the section start from:
+                                      that of the experiment, or of the file the section names */
+} ExperimentFile;
+
+/* Loads 'path': `version: 1` is required; 'platform', 'model', 'workload' and 'policy' are
+ * required; each section stands inline or is a path (relative to the file, then to the installed
+ * data folders, so that `model: llama-2-7b.json` finds the shipped one). 'overrides' are texts
+ * "dotted.path=value" (NULL-terminated, may be NULL); each replaces or adds one scalar and is
+ * later validated like the file, its errors saying "--set dotted.path: …".
+ * 'optional' sections are left NULL when absent. */
+ExperimentFile *experiment_file_load(const char *path, const char *const *overrides,
+                                     GError **error);
+void experiment_file_free(ExperimentFile *file);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExperimentFile, experiment_file_free)
+
+const char *section_name(SectionKind kind);
+
+/* Finds a data file: absolute, relative to 'folder', or by name in the shipped data folders
+ * (<source>/workloads/models, …/platforms, …/workloads/traces, or their installed places;
+ * INFERGRID_DATA overrides). 'kind' is "models", "platforms", "traces" or "experiments".
+ * Caller frees; NULL when nothing is there. */
+char *data_file_find(const char *name, const char *folder, const char *kind);
+
+#endif

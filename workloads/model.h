@@ -1,0 +1,50 @@
+/* A transformer's dimensions as its Hugging Face config.json states them, and what follows from
+ * them: parameters and bytes of KV. Only dense Llama-like models (Llama, Qwen2). */
+#ifndef WORKLOADS_MODEL_H
+#define WORKLOADS_MODEL_H
+
+#include "workloads/yaml_reader.h"
+
+typedef enum { DATA_TYPE_FP16, DATA_TYPE_BF16, DATA_TYPE_FP32, N_DATA_TYPES } DataType;
+const char *data_type_name(DataType type); /* "fp16" … */
+guint data_type_bytes(DataType type);
+
+typedef struct Model {
+    char *name;          /* file name without ".json" */
+    char *model_type;    /* "llama", "qwen2" */
+    guint64 hidden;
+    guint64 layers;
+    guint64 heads;
+    guint64 kv_heads;
+    guint64 head_dim;
+    guint64 ffn;         /* intermediate_size */
+    guint64 vocab;
+    guint64 max_context; /* max_position_embeddings, tokens */
+    gboolean tied_embeddings;
+    gboolean qkv_bias;   /* Qwen2 always; Llama with attention_bias */
+    gboolean out_bias;   /* Llama with attention_bias */
+    gboolean mlp_bias;
+    DataType data_type;
+} Model;
+
+/* Reads the section: a config.json's mapping ('folder' and the node's origin give the name).
+ * Unknown model_type, MoE, quantisation, missing, inconsistent fields are errors at their node;
+ * other unknown keys are ignored, the format being foreign. */
+Model *model_read(const YamlNode *section, GError **error);
+void model_free(Model *model);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Model, model_free)
+
+/* Prints the section so that model_read gives the same model, name included. */
+void model_write(const Model *model, guint indent, GString *out);
+
+guint64 model_parameters(const Model *model);           /* equals the model card's count */
+guint64 model_layer_parameters(const Model *model);     /* of one layer, norms and biases included */
+guint64 model_embedding_parameters(const Model *model); /* vocab × hidden: the input table */
+guint64 model_head_parameters(const Model *model);      /* final norm + output matrix, the latter
+                                                           counted even when tied (it is read) */
+/* Bytes of K and V for one token in one layer: 2 · kv_heads · head_dim · bytes. */
+guint64 model_kv_bytes_per_token_layer(const Model *model);
+/* … in all layers. */
+guint64 model_kv_bytes_per_token(const Model *model);
+
+#endif

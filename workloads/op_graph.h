@@ -1,0 +1,75 @@
+/* The operators of a step: what one pipeline stage computes for one batch, as shapes, before any
+ * machine is known. Devices turn them into seconds; actors run them. */
+#ifndef WORKLOADS_OP_GRAPH_H
+#define WORKLOADS_OP_GRAPH_H
+
+#include "workloads/model.h"
+
+typedef enum {
+    OP_EMBEDDING, /* table look-up */
+    OP_NORM,      /* RMSNorm */
+    OP_LINEAR,    /* Y[m×n] = X[m×k] · W[k×n], shared weights: batched over requests */
+    OP_ROPE,
+    OP_ATTENTION, /* one request: softmax(Q·Kᵀ)·V over its own KV cache */
+    OP_ACTIVATION, /* SiLU · up */
+    OP_ADD,       /* residual */
+    OP_ALL_REDUCE, /* over the TP group: 'bytes_out' is the vector each rank holds */
+    N_OP_KINDS
+} OpKind;
+const char *op_kind_name(OpKind kind);
+
+typedef struct Op {
+    OpKind kind;
+    const char *name;      /* "qkv", "gate_up", … static text */
+    guint64 m, n, k;       /* LINEAR: rows (tokens), outputs, inputs on this rank;
+                              ATTENTION: m = new tokens, n = context after them, k = head_dim */
+    guint64 heads, kv_heads; /* ATTENTION: on this rank */
+    DataType data_type;
+    double macs;           /* multiply-accumulates on this rank; causal masks are honoured */
+    double weight_bytes;   /* read once a step whatever the batch */
+    double bytes_in;       /* activations and KV read from off-chip memory */
+    double bytes_out;      /* activations and KV written (ALL_REDUCE: size of the vector) */
+} Op;
+
+/* Operators executed as one kernel: one launch, intermediate tensors on chip. */
+typedef struct FusionUnit {
+    const char *name;
+    Op *ops;          /* borrowed from the graph */
+    gsize n_ops;
+} FusionUnit;
+
+/* One request's part of a step. */
+typedef struct Segment {
+    guint32 new_tokens;  /* 1 in decode, the chunk in prefill */
+    guint32 past_tokens; /* already in the KV cache */
+} Segment;
+
+typedef struct BatchShape {
+    const Segment *segments;
+    gsize n_segments;
+    guint32 sampled; /* requests that need logits from this step: the rows of the LM head */
+} BatchShape;
+
+typedef struct OpGraph {
+    GArray *ops;   /* Op, in execution order */
+    GArray *units; /* FusionUnit over them, in order */
+} OpGraph;
+
+/* One layer for 'batch' on one of 'tp' ranks: norm, QKV, RoPE, attention a request, output
+ * projection, [all-reduce], norm, gate+up, activation, down, [all-reduce]. The units are the
+ * attention half and the feed-forward half: two launches a layer (THInfer eq. 19). Within a unit
+ * only linear inputs, outputs, weights and KV touch off-chip memory. Heads and widths that do not
+ * divide by tp are rounded up. */
+OpGraph *op_graph_layer(const Model *model, const BatchShape *batch, guint tp);
+/* What only the first stage does (embedding), and only the last (final norm, LM head on the
+ * sampled rows). */
+OpGraph *op_graph_embedding(const Model *model, const BatchShape *batch, guint tp);
+OpGraph *op_graph_head(const Model *model, const BatchShape *batch, guint tp);
+void op_graph_free(OpGraph *graph);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(OpGraph, op_graph_free)
+
+/* Single operators, for cost models that need no whole graph. */
+Op op_attention(const Model *model, Segment segment, guint tp);
+Op op_linear(const char *name, guint64 m, guint64 n, guint64 k, DataType type);
+
+#endif
