@@ -1,0 +1,32 @@
+/* An experiment with every section read, every default filled in, and all of it checked together:
+ * what a run depends on, and nothing else. */
+#ifndef ANALYSIS_EXPERIMENT_H
+#define ANALYSIS_EXPERIMENT_H
+
+#include "analysis/slo.h"
+#include "policies/plan.h"
+#include "workloads/experiment_file.h"
+#include "workloads/request_source.h"
+
+typedef struct Experiment {
+    guint64 seed;
+    Platform *platform;
+    Model *model;
+    WorkloadSpec *workload;
+    Policy *policy;
+    Plan *plan;
+    Slo slo;
+    OutputSpec output;
+    WorkloadFacts facts; /* the whole workload has been read once and is valid */
+} Experiment;
+
+/* Loads, validates, plans and scans the workload. */
+Experiment *experiment_load(const char *path, const char *const *overrides, GError **error);
+void experiment_free(Experiment *experiment);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Experiment, experiment_free)
+
+/* The resolved experiment: a valid experiment file that gives the same bytes, with the memory bill
+ * and the KV capacity as comments. Caller frees. */
+char *experiment_write(const Experiment *experiment);
+
+#endif

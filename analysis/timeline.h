@@ -1,0 +1,23 @@
+/* trace.json: the run in Chrome's trace-event format, streamed; opens in Perfetto. A process a
+ * replica, a thread (track) a stage or each of its clusters; slices for prefill and decode steps,
+ * all-reduces, KV migration, pulls and waiting; counters for queue, buffer and batch; flow arrows
+ * that tie a request together. */
+#ifndef ANALYSIS_TIMELINE_H
+#define ANALYSIS_TIMELINE_H
+
+#include "actors/event.h"
+
+typedef struct TimelineOptions {
+    const Plan *plan;
+    gboolean ranks;        /* a track for each cluster instead of each TP group */
+    double from_s, to_s;   /* only what touches this window; to_s may be INFINITY */
+} TimelineOptions;
+
+typedef struct Timeline Timeline;
+Timeline *timeline_new(const char *path, const TimelineOptions *options, GError **error);
+Observer *timeline_observer(Timeline *timeline); /* wants steps and transfers */
+gboolean timeline_finish(Timeline *timeline, double end_s, GError **error);
+void timeline_free(Timeline *timeline);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Timeline, timeline_free)
+
+#endif
