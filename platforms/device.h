@@ -31,6 +31,9 @@ struct DeviceModel {
     const Platform *platform; /* borrowed */
 };
 
+/* The kinds there are; reach them through device_model. */
+extern const DeviceClass device_mt3000;
+
 /* The device of the platform's kind. Borrows the platform. */
 DeviceModel device_model(const Platform *platform);
 

@@ -61,14 +61,17 @@ typedef struct OpGraph {
  * only linear inputs, outputs, weights and KV touch off-chip memory. Heads and widths that do not
  * divide by tp are rounded up. */
 OpGraph *op_graph_layer(const Model *model, const BatchShape *batch, guint tp);
+/* The same layer for 'tokens' rows without its attention operators: what requests share. */
+OpGraph *op_graph_layer_shared(const Model *model, guint64 tokens, guint tp);
 /* What only the first stage does (embedding), and only the last (final norm, LM head on the
- * sampled rows). */
+ * sampled rows). One unit each. No graph has operators or units for no rows. */
 OpGraph *op_graph_embedding(const Model *model, const BatchShape *batch, guint tp);
 OpGraph *op_graph_head(const Model *model, const BatchShape *batch, guint tp);
 void op_graph_free(OpGraph *graph);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OpGraph, op_graph_free)
 
-/* Single operators, for cost models that need no whole graph. */
+/* Single operators, for cost models that need no whole graph. A segment has at least one new token.
+ * Linear: no bias. */
 Op op_attention(const Model *model, Segment segment, guint tp);
 Op op_linear(const char *name, guint64 m, guint64 n, guint64 k, DataType type);
 
