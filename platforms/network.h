@@ -11,16 +11,18 @@
 
 #include "platforms/platform.h"
 
+G_BEGIN_DECLS
+
 #define NETWORK_ROUTE_MAX 8
 
-guint network_links(const Platform *platform);                       /* ids 0 … n−1 */
-LinkSpec network_link(const Platform *platform, guint link);         /* its bandwidth, latency */
-char *network_link_name(const Platform *platform, guint link);       /* caller frees */
+guint network_links(const Platform *platform);                 /* ids 0 … n−1 */
+LinkSpec network_link(const Platform *platform, guint link);   /* its bandwidth, latency */
+char *network_link_name(const Platform *platform, guint link); /* caller frees */
 /* Fills 'links' in order of travel and returns how many. */
 guint network_route(const Platform *platform, guint from, guint to, guint links[NETWORK_ROUTE_MAX]);
 
-double network_latency(const Platform *platform, guint from, guint to);     /* sum over the route */
-double network_bandwidth(const Platform *platform, guint from, guint to);   /* of its slowest link */
+double network_latency(const Platform *platform, guint from, guint to);   /* sum over the route */
+double network_bandwidth(const Platform *platform, guint from, guint to); /* of its slowest link */
 /* One transfer with nobody else about: latency + bytes / bandwidth. */
 double network_transfer_seconds(const Platform *platform, guint from, guint to, double bytes);
 
@@ -33,5 +35,7 @@ double network_ring_all_reduce_seconds(const Platform *platform, const guint *cl
 /* Its two parts: seconds = fixed + bytes · per_byte. */
 void network_ring_all_reduce_line(const Platform *platform, const guint *clusters, guint n,
                                   double *fixed_s, double *per_byte_s);
+
+G_END_DECLS
 
 #endif

@@ -7,24 +7,26 @@
 #include "workloads/model.h"
 #include "workloads/yaml_reader.h"
 
+G_BEGIN_DECLS
+
 typedef enum { DEVICE_MT3000 } DeviceKind;
 typedef enum { NETWORK_STAR, NETWORK_FAT_TREE } NetworkTopology;
 
 /* One compute element and the memory it reads from. */
 typedef struct ClusterSpec {
-    guint64 dsps;                 /* cores that share the work of a kernel */
+    guint64 dsps; /* cores that share the work of a kernel */
     double clock_hz;
-    guint64 macs_per_cycle_fp32;  /* per DSP */
-    guint64 macs_per_cycle_fp16;  /* per DSP; also bf16 */
-    double peak_fp32_macs_per_s;  /* dsps · clock · width, checked */
+    guint64 macs_per_cycle_fp32; /* per DSP */
+    guint64 macs_per_cycle_fp16; /* per DSP; also bf16 */
+    double peak_fp32_macs_per_s; /* dsps · clock · width, checked */
     double peak_fp16_macs_per_s;
-    double sm_bytes, am_bytes;    /* per DSP */
-    double gsm_bytes;             /* per cluster */
-    double ddr_bytes;             /* installed */
-    double ddr_usable_bytes;      /* for weights, KV and overhead (THInfer eq. 16) */
+    double sm_bytes, am_bytes; /* per DSP */
+    double gsm_bytes;          /* per cluster */
+    double ddr_bytes;          /* installed */
+    double ddr_usable_bytes;   /* for weights, KV and overhead (THInfer eq. 16) */
     double ddr_bytes_per_s;
-    double linear_efficiency;     /* share of peak that Linear kernels reach when compute-bound */
-    double attention_efficiency;  /* … and attention kernels */
+    double linear_efficiency;    /* share of peak that Linear kernels reach when compute-bound */
+    double attention_efficiency; /* … and attention kernels */
 } ClusterSpec;
 
 typedef struct HthreadsSpec {
@@ -39,9 +41,9 @@ typedef struct LinkSpec {
 
 typedef struct NetworkSpec {
     NetworkTopology topology;
-    LinkSpec local;      /* between clusters of one processor, per cluster */
-    LinkSpec port;       /* MPI out of and into one cluster, staged through the CPUs */
-    LinkSpec nic;        /* of a node, shared by its clusters */
+    LinkSpec local;         /* between clusters of one processor, per cluster */
+    LinkSpec port;          /* MPI out of and into one cluster, staged through the CPUs */
+    LinkSpec nic;           /* of a node, shared by its clusters */
     guint64 nodes_per_leaf; /* fat tree: nodes under one leaf switch */
     guint64 uplinks;        /* fat tree: links from a leaf switch to the spine */
     LinkSpec uplink;        /* each of them */
@@ -73,10 +75,12 @@ void platform_free(Platform *platform);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Platform, platform_free)
 void platform_write(const Platform *platform, guint indent, GString *out);
 
-guint platform_clusters(const Platform *platform);            /* all of them; ids 0 … n−1 */
+guint platform_clusters(const Platform *platform); /* all of them; ids 0 … n−1 */
 guint platform_processor_of(const Platform *platform, guint cluster); /* global processor id */
 guint platform_node_of(const Platform *platform, guint cluster);
 /* Multiply-accumulates a second of one cluster at its peak for 'type'. */
 double platform_peak_macs(const Platform *platform, DataType type);
+
+G_END_DECLS
 
 #endif
