@@ -22,6 +22,7 @@ typedef struct YamlNode {
     GPtrArray *values;    /* mapping and sequence: YamlNode* */
     char *origin;         /* a file name, or "--set policy.decode.tp" */
     guint line, column;   /* from 1; both 0 when the origin is an option */
+    char *key;            /* the key it (or its sequence) stands under, for messages; may be NULL */
 } YamlNode;
 
 /* Parses a file, or a text that is to be called 'name' in messages. Duplicate keys, anchors,
@@ -37,14 +38,23 @@ YamlNode *yaml_get(const YamlNode *mapping, const char *key);
 /* Puts 'value' (taken over) under 'key', in place of what stood there or at the end. */
 void yaml_put(YamlNode *mapping, const char *key, YamlNode *value);
 
-/* A new scalar whose messages name 'origin' and no line, for command-line overrides. */
+/* Takes 'key' and its value out of a mapping, if they are there. */
+void yaml_remove(YamlNode *mapping, const char *key);
+
+/* A new scalar, or an empty mapping, whose messages name 'origin' and no line, for command-line
+ * overrides. */
 YamlNode *yaml_scalar_new(const char *text, const char *origin);
+YamlNode *yaml_mapping_new(const char *origin);
 
 /* Sets 'error' to "place: message"; returns FALSE, so that a reader can `return yaml_error(…)`. */
 gboolean yaml_error(const YamlNode *node, InputErrorCode code, GError **error, const char *format,
                     ...) G_GNUC_PRINTF(4, 5);
 
-/* Checks one node's type; the message names what was expected ("expected a mapping"). */
+/* What stands there, for a message: "'four'", "a mapping", "nothing". Caller frees. */
+char *yaml_describe(const YamlNode *node);
+
+/* Checks one node's type; the message names what was expected ("expected a mapping for 'policy',
+ * not 'x'"). 'what' says it in the caller's words ("a list of names"); NULL: in YAML's. */
 gboolean yaml_expect(const YamlNode *node, YamlNodeType type, const char *what, GError **error);
 
 /* A row of names for an enumeration whose values count from 0. */
@@ -67,13 +77,15 @@ typedef enum {
  * required (for a section: NULL makes it required, "" gives it its own defaults). A field whose
  * fallback is YAML_OPTIONAL keeps the zero of its struct when absent and is then not printed. */
 #define YAML_OPTIONAL "\x01"
+#define YAML_ABOVE_ZERO G_MINDOUBLE
 typedef struct YamlField {
     const char *key;
     YamlFieldKind kind;
     gsize offset;
     const char *fallback;
     Dimension dimension;  /* YAML_FIELD_REAL */
-    double min, max;      /* COUNT and REAL, inclusive; max 0 means no upper bound */
+    double min, max;      /* COUNT and REAL, inclusive; max 0 means no upper bound, min
+                             YAML_ABOVE_ZERO that 0 itself is excluded, -INFINITY no lower bound */
     YamlEnum names;       /* YAML_FIELD_ENUM */
     const struct YamlField *fields; /* YAML_FIELD_SECTION */
     gsize n_fields;
