@@ -18,12 +18,16 @@ typedef struct Experiment {
     Slo slo;
     OutputSpec output;
     WorkloadFacts facts; /* the whole workload has been read once and is valid */
+    GPtrArray *warnings; /* char *: right, but hardly what was meant */
 } Experiment;
 
 /* Loads, validates, plans and scans the workload. */
 Experiment *experiment_load(const char *path, const char *const *overrides, GError **error);
 void experiment_free(Experiment *experiment);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Experiment, experiment_free)
+
+/* One line each on standard error. */
+void experiment_print_warnings(const Experiment *experiment);
 
 /* The resolved experiment: a valid experiment file that gives the same bytes, with the memory bill
  * and the KV capacity as comments. Caller frees. */

@@ -1,0 +1,293 @@
+#include "analysis/commands/catalogue.h"
+#include "analysis/interrupt.h"
+#include "analysis/invariants.h"
+#include "analysis/output_folder.h"
+#include "analysis/progress.h"
+#include "analysis/request_log.h"
+#include "analysis/run_facts.h"
+#include "analysis/series_log.h"
+#include "analysis/summary.h"
+#include "analysis/timeline.h"
+#include "workloads/input_error.h"
+#include <math.h>
+
+typedef struct SimulateOptions {
+    char *path;
+    char **overrides;
+    char *output;
+    gboolean force;
+    gboolean trace, trace_ranks;
+    TimeWindow trace_window;
+    char *warmup, *cooldown;
+    gboolean no_fast_forward;
+    gboolean json;
+    gboolean quiet;
+} SimulateOptions;
+
+/* A run and everything that watches it. */
+typedef struct Run {
+    const SimulateOptions *options;
+    Experiment *experiment;
+    OutputFolder *folder; /* NULL without --output; then so are the files' writers */
+    Metrics *metrics;
+    RequestLog *requests;
+    SeriesLog *series;
+    Timeline *timeline;
+    Progress *progress;
+    GPtrArray *observers; /* Observer *, borrowed from those above */
+    RequestSource *source;
+    Ledger ledger;
+    SimulationOutcome outcome;
+    gint64 began_us;
+} Run;
+
+static void run_free(Run *run) {
+    ledger_clear(&run->ledger);
+    g_clear_pointer(&run->source, request_source_free);
+    g_clear_pointer(&run->observers, g_ptr_array_unref);
+    g_clear_pointer(&run->progress, progress_free);
+    g_clear_pointer(&run->timeline, timeline_free);
+    g_clear_pointer(&run->series, series_log_free);
+    g_clear_pointer(&run->requests, request_log_free);
+    g_clear_pointer(&run->metrics, metrics_free);
+    g_clear_pointer(&run->folder, output_folder_free);
+    g_clear_pointer(&run->experiment, experiment_free);
+    g_free(run);
+}
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Run, run_free)
+
+static gboolean usage_is_right(const SimulateOptions *options, GError **error) {
+    const struct {
+        gboolean given;
+        const char *name;
+        gboolean allowed;
+        const char *needs;
+    } rules[] = {
+        {options->trace, "trace", options->output != NULL, "output"},
+        {options->force, "force", options->output != NULL, "output"},
+        {options->trace_ranks, "trace-ranks", options->trace, "trace"},
+        {options->trace_window.to_s > 0, "trace-window", options->trace, "trace"},
+    };
+    for (gsize i = 0; i < G_N_ELEMENTS(rules); i++) {
+        if (rules[i].given && !rules[i].allowed) {
+            g_set_error(error, INPUT_ERROR, INPUT_ERROR_CONFLICT,
+                        "infergrid simulate: option '--%s' needs '--%s'", rules[i].name,
+                        rules[i].needs);
+            return FALSE;
+        }
+    }
+    return TRUE;
+}
+
+/* --warmup and --cooldown are short for --set, and win over it. */
+static char **all_overrides(const SimulateOptions *options) {
+    g_autoptr(GStrvBuilder) builder = g_strv_builder_new();
+    if (options->overrides != NULL) {
+        g_strv_builder_addv(builder, (const char **)options->overrides);
+    }
+    const char *const shorts[][2] = {{"output.warmup", options->warmup},
+                                     {"output.cooldown", options->cooldown}};
+    for (gsize i = 0; i < G_N_ELEMENTS(shorts); i++) {
+        if (shorts[i][1] != NULL) {
+            g_autofree char *override = g_strdup_printf("%s=%s", shorts[i][0], shorts[i][1]);
+            g_strv_builder_add(builder, override);
+        }
+    }
+    return g_strv_builder_end(builder);
+}
+
+static gboolean run_prepare(Run *run, GError **error) {
+    const SimulateOptions *options = run->options;
+    g_auto(GStrv) overrides = all_overrides(options);
+    run->experiment = experiment_load(options->path, (const char *const *)overrides, error);
+    if (run->experiment == NULL) {
+        return FALSE;
+    }
+    if (!options->quiet) {
+        experiment_print_warnings(run->experiment);
+    }
+    run->source = request_source_open(run->experiment->workload, run->experiment->seed, error);
+    if (run->source == NULL) {
+        return FALSE;
+    }
+    if (options->output != NULL) {
+        run->folder = output_folder_open(options->output, options->force, error);
+    }
+    return options->output == NULL || run->folder != NULL;
+}
+
+static gboolean timeline_open(Run *run, GError **error) {
+    const TimeWindow *window = &run->options->trace_window;
+    TimelineOptions options = {.plan = run->experiment->plan,
+                               .ranks = run->options->trace_ranks,
+                               .from_s = window->from_s,
+                               .to_s = window->to_s > 0 ? window->to_s : INFINITY};
+    g_autofree char *path = output_folder_file(run->folder, "trace.json");
+    run->timeline = timeline_new(path, &options, error);
+    if (run->timeline == NULL) {
+        return FALSE;
+    }
+    g_ptr_array_add(run->observers, timeline_observer(run->timeline));
+    return TRUE;
+}
+
+static gboolean files_open(Run *run, GError **error) {
+    g_autofree char *requests = output_folder_file(run->folder, "requests.csv");
+    g_autofree char *series = output_folder_file(run->folder, "series.csv");
+    if ((run->requests = request_log_new(requests, error)) == NULL ||
+        (run->series = series_log_new(series, error)) == NULL) {
+        return FALSE;
+    }
+    g_ptr_array_add(run->observers, request_log_observer(run->requests));
+    g_ptr_array_add(run->observers, series_log_observer(run->series));
+    return !run->options->trace || timeline_open(run, error);
+}
+
+static gboolean observers_open(Run *run, GError **error) {
+    const Experiment *experiment = run->experiment;
+    run->observers = g_ptr_array_new();
+    run->metrics =
+        metrics_new(&experiment->slo, &experiment->output, experiment->facts.last_arrival_s);
+    g_ptr_array_add(run->observers, metrics_observer(run->metrics));
+    run->progress = progress_new(experiment->facts.requests, run->options->quiet);
+    if (run->progress != NULL) {
+        g_ptr_array_add(run->observers, progress_observer(run->progress));
+    }
+    return run->folder == NULL || files_open(run, error);
+}
+
+static void run_simulate(Run *run, GError **error) {
+    const Experiment *experiment = run->experiment;
+    SimulationSetup setup = {
+        .platform = experiment->platform,
+        .model = experiment->model,
+        .policy = experiment->policy,
+        .plan = experiment->plan,
+        .source = run->source,
+        .observers = (Observer *const *)run->observers->pdata,
+        .n_observers = run->observers->len,
+        .fast_forward = !run->options->no_fast_forward,
+        .sample_interval_s = run->series == NULL ? 0 : experiment->output.series_interval_s,
+        .interrupted = interrupt_watch(),
+    };
+    run->outcome = simulation_run(&setup, &run->ledger, error);
+    metrics_finish(run->metrics, run->ledger.end_s);
+    g_clear_pointer(&run->progress, progress_free);
+}
+
+/* TRUE when the files deserve to be kept: a deadlock or a violated invariant keeps none. */
+static gboolean run_is_sound(const Run *run, const GError *error) {
+    if (error != NULL) {
+        g_printerr("infergrid: %s\n", error->message);
+        return FALSE;
+    }
+    g_autofree char *violated = invariants_violated(&run->ledger, run->outcome);
+    if (violated != NULL) {
+        g_printerr("infergrid: invariant violated: %s\n", violated);
+        return FALSE;
+    }
+    return TRUE;
+}
+
+static gboolean files_finish(Run *run, const SummaryInput *summary, GError **error) {
+    g_autofree char *resolved = experiment_write(run->experiment);
+    g_autofree char *answers = summary_json(summary);
+    g_autofree char *facts =
+        run_facts_json(&run->ledger, (double)(g_get_monotonic_time() - run->began_us) / 1e6);
+    return request_log_finish(run->requests, error) && series_log_finish(run->series, error) &&
+           (run->timeline == NULL || timeline_finish(run->timeline, run->ledger.end_s, error)) &&
+           output_folder_write(run->folder, "summary.json", answers, error) &&
+           output_folder_write(run->folder, "experiment.yaml", resolved, error) &&
+           output_folder_write(run->folder, "run.json", facts, error) &&
+           output_folder_commit(run->folder, error);
+}
+
+/* Summary, verdict, files: in this order, so that a violated invariant comes with its figures and
+ * leaves no folder. */
+static int run_report(Run *run, const GError *failure) {
+    SummaryInput summary = {.experiment = run->experiment,
+                            .ledger = &run->ledger,
+                            .metrics = run->metrics,
+                            .outcome = run->outcome};
+    g_autofree char *text = run->options->json ? summary_json(&summary) : summary_table(&summary);
+    int status = catalogue_print(text);
+    if (!run_is_sound(run, failure)) {
+        return EXIT_UNFINISHED;
+    }
+    g_autoptr(GError) error = NULL;
+    if (run->folder != NULL && !files_finish(run, &summary, &error)) {
+        g_printerr("infergrid: %s\n", error->message);
+        return EXIT_UNFINISHED;
+    }
+    return run->outcome == OUTCOME_FINISHED ? status : EXIT_UNFINISHED;
+}
+
+static int simulate_run(const void *target) {
+    g_autoptr(Run) run = g_new0(Run, 1);
+    run->options = target;
+    run->began_us = g_get_monotonic_time();
+    g_autoptr(GError) error = NULL;
+    if (!usage_is_right(target, &error) || !run_prepare(run, &error) ||
+        !observers_open(run, &error)) {
+        return catalogue_fail(error);
+    }
+    run_simulate(run, &error);
+    if (run->outcome == OUTCOME_SOURCE_FAILED) {
+        return catalogue_fail(error);
+    }
+    return run_report(run, error);
+}
+
+#define OPTION_OFFSET(member) G_STRUCT_OFFSET(SimulateOptions, member)
+
+static const Argument simulate_arguments[] = {
+    {"EXPERIMENT", OPTION_OFFSET(path), TRUE, NULL,
+     "the experiment, a YAML file, or the name of a shipped one"},
+};
+
+static const Option simulate_options[] = {
+    {"set", 's', OPTION_TEXTS, OPTION_OFFSET(overrides), "KEY=VALUE", "the file's own values",
+     "put VALUE in place of one value of the experiment, such as policy.decode.tp=4; may stand "
+     "more than once"},
+    {"output", 'o', OPTION_DIRECTORY, OPTION_OFFSET(output), "DIR", "print the summary only",
+     "write summary.json, requests.csv, series.csv, experiment.yaml (resolved) and run.json into "
+     "a new folder"},
+    {"force", 'f', OPTION_FLAG, OPTION_OFFSET(force), NULL, "off",
+     "replace the folder of --output if it is there"},
+    {"trace", 't', OPTION_FLAG, OPTION_OFFSET(trace), NULL, "off",
+     "write trace.json too, a timeline that opens in Perfetto; steps are then simulated one by "
+     "one, which takes longer"},
+    {"trace-ranks", 0, OPTION_FLAG, OPTION_OFFSET(trace_ranks), NULL, "off",
+     "give the timeline a track for each cluster instead of each tensor-parallel group"},
+    {"trace-window", 0, OPTION_WINDOW, OPTION_OFFSET(trace_window), "A:B", "the whole run",
+     "keep only what touches this window of simulated time, such as '10 s:2 min' or 10:120 in "
+     "seconds; either side may be left out"},
+    {"warmup", 0, OPTION_DURATION, OPTION_OFFSET(warmup), "DURATION", "output.warmup",
+     "leave out of the steady-state window the requests that arrive this early, such as '30 s'"},
+    {"cooldown", 0, OPTION_DURATION, OPTION_OFFSET(cooldown), "DURATION", "output.cooldown",
+     "leave out of the steady-state window the requests that arrive in this last part"},
+    {"no-fast-forward", 0, OPTION_FLAG, OPTION_OFFSET(no_fast_forward), NULL, "off",
+     "wake an actor at every step, even where nothing can change; gives the same bytes, slower"},
+    {"json", 'j', OPTION_FLAG, OPTION_OFFSET(json), NULL, "off",
+     "print the summary as JSON instead of a table"},
+    {"quiet", 'q', OPTION_FLAG, OPTION_OFFSET(quiet), NULL, "off",
+     "show neither progress nor warnings"},
+};
+
+const Command command_simulate = {
+    .name = "simulate",
+    .summary = "run an experiment and print its summary",
+    .description =
+        "Simulates the serving of the experiment's requests by its model on its platform under "
+        "its policy, checks the books, and prints a summary. The same experiment and the same "
+        "seed give the same bytes in every file but run.json, which tells about the host.",
+    .arguments = simulate_arguments,
+    .n_arguments = G_N_ELEMENTS(simulate_arguments),
+    .options = simulate_options,
+    .n_options = G_N_ELEMENTS(simulate_options),
+    .target_size = sizeof(SimulateOptions),
+    .example = "  # the demo with smaller batches, its results and timeline in a folder\n"
+               "  infergrid simulate demo.yaml --set policy.decode.slots=8 -o results/slots-8 "
+               "--trace\n",
+    .run = simulate_run,
+};

@@ -1,0 +1,162 @@
+#include "analysis/experiment.h"
+
+void experiment_free(Experiment *experiment) {
+    if (experiment == NULL) {
+        return;
+    }
+    g_clear_pointer(&experiment->plan, plan_free);
+    g_clear_pointer(&experiment->policy, policy_free);
+    g_clear_pointer(&experiment->workload, workload_spec_free);
+    g_clear_pointer(&experiment->model, model_free);
+    g_clear_pointer(&experiment->platform, platform_free);
+    g_ptr_array_unref(experiment->warnings);
+    g_free(experiment);
+}
+
+static gboolean sections_read(Experiment *experiment, const ExperimentFile *file, GError **error) {
+    YamlNode *const *sections = file->sections;
+    experiment->seed = file->seed;
+    return (experiment->platform = platform_read(sections[SECTION_PLATFORM], error)) != NULL &&
+           (experiment->model = model_read(sections[SECTION_MODEL], error)) != NULL &&
+           (experiment->workload = workload_read(sections[SECTION_WORKLOAD],
+                                                 file->folders[SECTION_WORKLOAD], error)) != NULL &&
+           (experiment->policy = policy_read(sections[SECTION_POLICY], error)) != NULL &&
+           slo_read(sections[SECTION_SLO], &experiment->slo, error) &&
+           output_spec_read(sections[SECTION_OUTPUT], &experiment->output, error);
+}
+
+/* A section that no command reads yet would be ignored in silence. */
+static gboolean search_is_absent(const ExperimentFile *file, GError **error) {
+    const YamlNode *search = file->sections[SECTION_SEARCH];
+    return search == NULL ||
+           yaml_error(search, INPUT_ERROR_UNKNOWN, error, "no command reads a section 'search'");
+}
+
+/* Requests belong to the steady-state window by their arrival, so it must leave some. */
+static gboolean window_is_open(const Experiment *experiment, const YamlNode *place,
+                               GError **error) {
+    const OutputSpec *output = &experiment->output;
+    double cut_s = output->warmup_s + output->cooldown_s;
+    double last_s = experiment->facts.last_arrival_s;
+    if (cut_s == 0 || experiment->facts.closed_loop || cut_s < last_s) {
+        return TRUE;
+    }
+    g_autofree char *cut = units_format_brief(cut_s, DIMENSION_SECONDS);
+    g_autofree char *last = units_format_brief(last_s, DIMENSION_SECONDS);
+    return yaml_error(place, INPUT_ERROR_CONFLICT, error,
+                      "'warmup' and 'cooldown' cut %s, but the last request arrives at %s: no "
+                      "steady-state window is left",
+                      cut, last);
+}
+
+static void warn_of_idle_prefix_cache(Experiment *experiment) {
+    const Policy *policy = experiment->policy;
+    PrefixCacheKind kind =
+        policy->mode == MODE_PBD ? policy->prefill.prefix_cache : policy->decode.prefix_cache;
+    if (kind != PREFIX_CACHE_OFF && !experiment->facts.has_prefixes) {
+        g_ptr_array_add(experiment->warnings,
+                        g_strdup("the policy asks for a prefix cache, but the workload has no "
+                                 "prefix blocks: nothing will be found in it"));
+    }
+}
+
+static gboolean experiment_resolve(Experiment *experiment, const ExperimentFile *file,
+                                   GError **error) {
+    if (!search_is_absent(file, error) || !sections_read(experiment, file, error)) {
+        return FALSE;
+    }
+    experiment->plan = plan_new(experiment->policy, experiment->model, experiment->platform,
+                                file->sections[SECTION_POLICY], error);
+    if (experiment->plan == NULL ||
+        !workload_scan(experiment->workload, experiment->seed, &experiment->facts, error)) {
+        return FALSE;
+    }
+    if (experiment->facts.requests == 0) {
+        return yaml_error(file->sections[SECTION_WORKLOAD], INPUT_ERROR_VALUE, error,
+                          "the workload has no request to serve");
+    }
+    const YamlNode *output = file->sections[SECTION_OUTPUT];
+    if (!window_is_open(experiment, output == NULL ? file->root : output, error)) {
+        return FALSE;
+    }
+    warn_of_idle_prefix_cache(experiment);
+    return TRUE;
+}
+
+Experiment *experiment_load(const char *path, const char *const *overrides, GError **error) {
+    g_autoptr(ExperimentFile) file = experiment_file_load(path, overrides, error);
+    if (file == NULL) {
+        return NULL;
+    }
+    g_autoptr(Experiment) experiment = g_new0(Experiment, 1);
+    experiment->warnings = g_ptr_array_new_with_free_func(g_free);
+    return experiment_resolve(experiment, file, error) ? g_steal_pointer(&experiment) : NULL;
+}
+
+void experiment_print_warnings(const Experiment *experiment) {
+    for (guint i = 0; i < experiment->warnings->len; i++) {
+        g_printerr("warning: %s\n", (const char *)g_ptr_array_index(experiment->warnings, i));
+    }
+}
+
+/* "name:" and the section's keys under it; nothing when it has none to print. */
+static void append_section(GString *out, SectionKind kind, const GString *body) {
+    if (body->len > 0) {
+        g_string_append_printf(out, "%s:\n%s", section_name(kind), body->str);
+    }
+}
+
+static void write_section(GString *out, const Experiment *experiment, SectionKind kind) {
+    g_autoptr(GString) body = g_string_new(NULL);
+    switch (kind) {
+    case SECTION_PLATFORM:
+        platform_write(experiment->platform, 2, body);
+        break;
+    case SECTION_MODEL:
+        model_write(experiment->model, 2, body);
+        break;
+    case SECTION_WORKLOAD:
+        workload_write(experiment->workload, 2, body);
+        break;
+    case SECTION_POLICY:
+        policy_write(experiment->policy, 2, body);
+        break;
+    case SECTION_SLO:
+        slo_write(&experiment->slo, 2, body);
+        break;
+    case SECTION_OUTPUT:
+        output_spec_write(&experiment->output, 2, body);
+        break;
+    case SECTION_SEARCH:
+    case N_SECTIONS:
+        break;
+    }
+    append_section(out, kind, body);
+}
+
+static void write_facts(GString *out, const WorkloadFacts *facts) {
+    g_string_append_printf(out,
+                           "# workload: %" G_GUINT64_FORMAT " requests, %" G_GUINT64_FORMAT
+                           " prompt and %" G_GUINT64_FORMAT " output tokens, the longest %u\n",
+                           facts->requests, facts->prompt_tokens, facts->output_tokens,
+                           facts->max_total_tokens);
+    if (facts->skipped_outputs + facts->skipped_prompts + facts->sliced + facts->capped > 0) {
+        g_string_append_printf(
+            out,
+            "# skipped rows: %" G_GUINT64_FORMAT " without output, %" G_GUINT64_FORMAT
+            " without prompt, %" G_GUINT64_FORMAT " outside the slice; capped requests: "
+            "%" G_GUINT64_FORMAT "\n",
+            facts->skipped_outputs, facts->skipped_prompts, facts->sliced, facts->capped);
+    }
+}
+
+char *experiment_write(const Experiment *experiment) {
+    GString *out = g_string_new("version: 1\n");
+    g_string_append_printf(out, "seed: %" G_GUINT64_FORMAT "\n", experiment->seed);
+    for (SectionKind kind = 0; kind < N_SECTIONS; kind++) {
+        write_section(out, experiment, kind);
+    }
+    write_facts(out, &experiment->facts);
+    plan_write_comments(experiment->plan, experiment->policy, experiment->model, out);
+    return g_string_free(out, FALSE);
+}

@@ -1,0 +1,56 @@
+#include "actors/simulation.h"
+#include "analysis/commands/catalogue.h"
+#include "workloads/input_error.h"
+#include <string.h>
+
+static int print_version(void) {
+    g_autofree char *engine = simulation_engine_version();
+    g_autofree char *text =
+        g_strdup_printf("infergrid %s\nSimGrid %s\n", catalogue_version, engine);
+    return catalogue_print(text);
+}
+
+static int unknown_word(const char *word) {
+    gsize n_names = g_strv_length((char **)catalogue_command_names);
+    g_autofree char *hint = near_miss_hint(word, catalogue_command_names, n_names);
+    const char *kind = word[0] == '-' ? "option" : "command";
+    g_printerr("infergrid: unknown %s '%s'%s\n", kind, word, hint);
+    return EXIT_WRONG_INPUT;
+}
+
+static int command_run(const Command *command, char *const *words) {
+    g_autofree gpointer target = g_malloc0(command->target_size);
+    g_autoptr(GError) error = NULL;
+    g_autofree char *help = NULL;
+    int status = EXIT_DONE;
+    switch (options_parse(command, words, target, &error)) {
+    case OPTIONS_PARSED:
+        status = command->run(target);
+        break;
+    case OPTIONS_HELP:
+        help = options_help(command);
+        status = catalogue_print(help);
+        break;
+    case OPTIONS_WRONG:
+        status = catalogue_fail(error);
+        break;
+    }
+    options_clear(command, target);
+    return status;
+}
+
+int main(int argc, char **argv) {
+    if (argc < 2) {
+        g_autofree char *help = catalogue_help();
+        g_printerr("%s", help);
+        return EXIT_WRONG_INPUT;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        return command_run(&command_help, argv + argc);
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        return print_version();
+    }
+    const Command *command = catalogue_find(argv[1]);
+    return command == NULL ? unknown_word(argv[1]) : command_run(command, argv + 2);
+}
