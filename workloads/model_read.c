@@ -230,7 +230,7 @@ static gboolean read_name(const YamlNode *section, Model *model, GError **error)
 
 Model *model_read(const YamlNode *section, GError **error) {
     g_autoptr(Model) model = g_new0(Model, 1);
-    if (!yaml_expect(section, YAML_MAPPING, "a model: the mapping of a config.json", error) ||
+    if (!yaml_expect(section, YAML_MAPPING, "the mapping of a config.json", error) ||
         !refuse_foreign_keys(section, error) || !refuse_slips(section, error) ||
         !read_model_type(section, model, error) || !read_counts(section, model, error) ||
         !complete_heads(section, model, error) || !read_data_type(section, model, error) ||
