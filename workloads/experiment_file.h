@@ -18,19 +18,21 @@ typedef enum {
 
 typedef struct ExperimentFile {
     char *path;
-    YamlNode *root;                /* the top mapping: version, seed and the sections */
-    guint64 seed;                  /* default 1 */
-    YamlNode *sections[N_SECTIONS]; /* owned mappings; NULL where the file has no such section */
-    char *folders[N_SECTIONS];     /* the folder that relative paths within the section start from:
-                                      that of the experiment, or of the file the section names */
+    YamlNode *root;                 /* the top mapping: version, seed and the sections */
+    guint64 seed;                   /* default 1 */
+    YamlNode *sections[N_SECTIONS]; /* mappings within 'root'; NULL where there is no such section */
+    char *folders[N_SECTIONS];      /* the folder that relative paths within the section start
+                                       from: that of the experiment, or of the section's file */
 } ExperimentFile;
 
 /* Loads 'path': `version: 1` is required; 'platform', 'model', 'workload' and 'policy' are
  * required; each section stands inline or is a path (relative to the file, then to the installed
  * data folders, so that `model: llama-2-7b.json` finds the shipped one). 'overrides' are texts
  * "dotted.path=value" (NULL-terminated, may be NULL); each replaces or adds one scalar and is
- * later validated like the file, its errors saying "--set dotted.path: …".
- * 'optional' sections are left NULL when absent. */
+ * later validated like the file, its errors saying "--set dotted.path: …". A path that is just a
+ * section's name puts a file in its place: "platform=my.yaml" (relative to the current folder).
+ * A section's file states `version: 1` itself, but for a model's, which is a foreign format.
+ * Optional sections are left NULL when absent. */
 ExperimentFile *experiment_file_load(const char *path, const char *const *overrides,
                                      GError **error);
 void experiment_file_free(ExperimentFile *file);
@@ -38,10 +40,11 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExperimentFile, experiment_file_free)
 
 const char *section_name(SectionKind kind);
 
-/* Finds a data file: absolute, relative to 'folder', or by name in the shipped data folders
- * (<source>/workloads/models, …/platforms, …/workloads/traces, or their installed places;
- * INFERGRID_DATA overrides). 'kind' is "models", "platforms", "traces" or "experiments".
- * Caller frees; NULL when nothing is there. */
+/* Finds a data file: absolute, relative to 'folder' (NULL: the current one), or by name in the
+ * data folders: $INFERGRID_DATA/<kind>, then the shipped ones (<source>/workloads/models,
+ * …/platforms, …/workloads/traces, or their installed places). 'kind' is "models", "platforms",
+ * "traces" or "experiments". The extension .yaml or .json may be left out. Caller frees; NULL when
+ * nothing is there. */
 char *data_file_find(const char *name, const char *folder, const char *kind);
 
 #endif

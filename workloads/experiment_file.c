@@ -1,0 +1,360 @@
+#include "workloads/experiment_file.h"
+
+#include <string.h>
+
+#define FORMAT_VERSION 1
+
+typedef struct SectionRule {
+    const char *name;
+    const char *data_kind; /* the shipped files that a path may name */
+    gboolean required;
+    gboolean foreign; /* its file is a format of others and states no version of ours */
+} SectionRule;
+
+static const SectionRule rules[N_SECTIONS] = {
+    [SECTION_PLATFORM] = {"platform", "platforms", TRUE, FALSE},
+    [SECTION_MODEL] = {"model", "models", TRUE, TRUE},
+    [SECTION_WORKLOAD] = {"workload", "traces", TRUE, FALSE},
+    [SECTION_POLICY] = {"policy", "experiments", TRUE, FALSE},
+    [SECTION_SLO] = {"slo", "experiments", FALSE, FALSE},
+    [SECTION_OUTPUT] = {"output", "experiments", FALSE, FALSE},
+    [SECTION_SEARCH] = {"search", "experiments", FALSE, FALSE},
+};
+
+static const char *const top_keys[] = {
+    "version", "seed", "platform", "model", "workload", "policy", "slo", "output", "search",
+};
+#define SETTABLE_KEYS (top_keys + 1) /* all but the version */
+#define N_SETTABLE_KEYS (G_N_ELEMENTS(top_keys) - 1)
+
+const char *section_name(SectionKind kind) {
+    return rules[kind].name;
+}
+
+static gboolean is_one_of(const char *word, const char *const *words, gsize n_words) {
+    for (gsize i = 0; i < n_words; i++)
+        if (strcmp(word, words[i]) == 0)
+            return TRUE;
+    return FALSE;
+}
+
+static gboolean is_section(const char *word) {
+    for (gsize i = 0; i < N_SECTIONS; i++)
+        if (strcmp(word, rules[i].name) == 0)
+            return TRUE;
+    return FALSE;
+}
+
+static const char *const extensions[] = {"", ".yaml", ".json"};
+
+static char *find_in(const char *folder, const char *name) {
+    for (gsize i = 0; i < G_N_ELEMENTS(extensions); i++) {
+        g_autofree char *file = g_strconcat(name, extensions[i], NULL);
+        gboolean plain = strcmp(folder, ".") == 0 || g_path_is_absolute(file);
+        g_autofree char *path = plain ? g_strdup(file) : g_build_filename(folder, file, NULL);
+        if (g_file_test(path, G_FILE_TEST_EXISTS) && !g_file_test(path, G_FILE_TEST_IS_DIR))
+            return g_steal_pointer(&path);
+    }
+    return NULL;
+}
+
+/* The folders of shipped files of 'kind', in order of search; NULL-terminated. */
+static GStrv data_folders(const char *kind) {
+    GPtrArray *folders = g_ptr_array_new();
+    const char *own = g_getenv("INFERGRID_DATA");
+    const char *floor = strcmp(kind, "platforms") == 0 ? "" : "workloads";
+    if (own != NULL && *own != '\0')
+        g_ptr_array_add(folders, g_build_filename(own, kind, NULL));
+    g_ptr_array_add(folders, g_build_filename(INFERGRID_SOURCE_DATA, floor, kind, NULL));
+    g_ptr_array_add(folders, g_build_filename(INFERGRID_INSTALLED_DATA, kind, NULL));
+    g_ptr_array_add(folders, NULL);
+    return (GStrv)g_ptr_array_free(folders, FALSE);
+}
+
+char *data_file_find(const char *name, const char *folder, const char *kind) {
+    if (*name == '\0')
+        return NULL;
+    char *path = find_in(folder != NULL ? folder : ".", name);
+    if (path != NULL || g_path_is_absolute(name))
+        return path;
+    g_auto(GStrv) folders = data_folders(kind);
+    for (gsize i = 0; folders[i] != NULL && path == NULL; i++)
+        path = find_in(folders[i], name);
+    return path;
+}
+
+static gint compare_names(gconstpointer a, gconstpointer b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* " (did you mean 'x'?)" from the names of the shipped files of 'kind', or "". Caller frees. */
+static char *data_file_hint(const char *name, const char *kind) {
+    g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+    g_auto(GStrv) folders = data_folders(kind);
+    for (gsize i = 0; folders[i] != NULL; i++) {
+        g_autoptr(GDir) folder = g_dir_open(folders[i], 0, NULL);
+        const char *file;
+        while (folder != NULL && (file = g_dir_read_name(folder)) != NULL) {
+            g_ptr_array_add(names, g_strdup(file));
+            const char *extension = strrchr(file, '.');
+            if (extension != NULL)
+                g_ptr_array_add(names, g_strndup(file, (gsize)(extension - file)));
+        }
+    }
+    g_ptr_array_sort(names, compare_names);
+    return near_miss_hint(name, (const char *const *)names->pdata, names->len);
+}
+
+static gboolean check_version(const YamlNode *mapping, GError **error) {
+    guint64 version;
+    const YamlNode *node = yaml_get(mapping, "version");
+    if (node == NULL)
+        return yaml_error(mapping, INPUT_ERROR_MISSING, error, "missing key 'version'");
+    if (!yaml_read_count(node, 0, 0, &version, error))
+        return FALSE;
+    if (version != FORMAT_VERSION)
+        return yaml_error(node, INPUT_ERROR_VALUE, error, "'version' must be %d, not %s",
+                          FORMAT_VERSION, node->text);
+    return TRUE;
+}
+
+/* A foreign model file is called by its own name unless it states one. */
+static void name_model(YamlNode *model, const char *path) {
+    if (yaml_get(model, "name") != NULL)
+        return;
+    g_autofree char *base = g_path_get_basename(path);
+    for (gsize i = 1; i < G_N_ELEMENTS(extensions); i++)
+        if (g_str_has_suffix(base, extensions[i]))
+            base[strlen(base) - strlen(extensions[i])] = '\0';
+    yaml_put(model, "name", yaml_scalar_new(base, path));
+}
+
+static gboolean no_such_file(const YamlNode *node, const char *data_kind, GError **error) {
+    g_autofree char *found = yaml_describe(node);
+    if (node->text[0] == '\0')
+        return yaml_error(node, INPUT_ERROR_VALUE, error,
+                          "expected a mapping or a file for '%s', not %s", node->key, found);
+    g_autofree char *hint = data_file_hint(node->text, data_kind);
+    return yaml_error(node, INPUT_ERROR_MISSING, error, "no file %s for '%s'%s", found, node->key,
+                      hint);
+}
+
+static YamlNode *load_section(const char *path, SectionKind kind, GError **error) {
+    g_autoptr(YamlNode) section = yaml_load_file(path, error);
+    if (section == NULL)
+        return NULL;
+    section->key = g_strdup(rules[kind].name);
+    if (!yaml_expect(section, YAML_MAPPING, NULL, error))
+        return NULL;
+    if (rules[kind].foreign) {
+        name_model(section, path);
+        return g_steal_pointer(&section);
+    }
+    if (!check_version(section, error))
+        return NULL;
+    yaml_remove(section, "version");
+    return g_steal_pointer(&section);
+}
+
+/* Puts the file that a section names in its place; remembers the folder of what it reads. */
+static gboolean resolve_section(ExperimentFile *file, SectionKind kind, GError **error) {
+    const SectionRule *rule = &rules[kind];
+    const YamlNode *node = yaml_get(file->root, rule->name);
+    g_autofree char *home = g_path_get_dirname(file->path);
+    if (node == NULL || node->type != YAML_SCALAR) {
+        file->folders[kind] = g_steal_pointer(&home);
+        return TRUE;
+    }
+    gboolean overridden = node->line == 0; /* typed on the command line */
+    g_autofree char *path = data_file_find(node->text, overridden ? "." : home, rule->data_kind);
+    if (path == NULL)
+        return no_such_file(node, rule->data_kind, error);
+    YamlNode *section = load_section(path, kind, error);
+    if (section == NULL)
+        return FALSE;
+    yaml_put(file->root, rule->name, section);
+    file->folders[kind] = g_path_get_dirname(path);
+    return TRUE;
+}
+
+typedef struct Override {
+    char *origin; /* "--set policy.decode.tp" */
+    GStrv path;
+    char *value;
+} Override;
+
+static void override_free(gpointer data) {
+    Override *override = data;
+    g_free(override->origin);
+    g_strfreev(override->path);
+    g_free(override->value);
+    g_free(override);
+}
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Override, override_free)
+
+static gboolean refuse_override(const char *origin, InputErrorCode code, const char *message,
+                                GError **error) {
+    g_set_error(error, INPUT_ERROR, code, "%s: %s", origin, message);
+    return FALSE;
+}
+
+static gboolean check_override(const Override *override, GError **error) {
+    for (gsize i = 0; override->path[i] != NULL; i++)
+        if (override->path[i][0] == '\0')
+            return refuse_override(override->origin, INPUT_ERROR_VALUE,
+                                   "a name in the path is empty", error);
+    const char *first = override->path[0];
+    if (is_one_of(first, SETTABLE_KEYS, N_SETTABLE_KEYS))
+        return TRUE;
+    g_autofree char *hint = near_miss_hint(first, SETTABLE_KEYS, N_SETTABLE_KEYS);
+    g_autofree char *message = g_strdup_printf("unknown section '%s'%s", first, hint);
+    return refuse_override(override->origin, INPUT_ERROR_UNKNOWN, message, error);
+}
+
+static Override *override_parse(const char *text, GError **error) {
+    g_autoptr(Override) override = g_new0(Override, 1);
+    const char *equals = strchr(text, '=');
+    if (!g_utf8_validate(text, -1, NULL)) {
+        refuse_override("--set", INPUT_ERROR_SYNTAX, "the text is not valid UTF-8", error);
+        return NULL;
+    }
+    if (equals == NULL || equals == text) {
+        g_autofree char *origin = g_strdup_printf("--set %s", text);
+        refuse_override(origin, INPUT_ERROR_SYNTAX,
+                        equals == NULL ? "expected path=value" : "the path is empty", error);
+        return NULL;
+    }
+    g_autofree char *path = g_strndup(text, (gsize)(equals - text));
+    override->origin = g_strdup_printf("--set %s", path);
+    override->path = g_strsplit(path, ".", -1);
+    override->value = g_strdup(equals + 1);
+    return check_override(override, error) ? g_steal_pointer(&override) : NULL;
+}
+
+static gboolean overrides_parse(const char *const *texts, GPtrArray *overrides, GError **error) {
+    for (gsize i = 0; texts != NULL && texts[i] != NULL; i++) {
+        Override *override = override_parse(texts[i], error);
+        if (override == NULL)
+            return FALSE;
+        g_ptr_array_add(overrides, override);
+    }
+    return TRUE;
+}
+
+static gboolean names_section_file(const Override *override) {
+    return override->path[1] == NULL && is_section(override->path[0]);
+}
+
+static gboolean expect_mapping(const Override *override, const YamlNode *node, GError **error) {
+    if (node->type == YAML_MAPPING)
+        return TRUE;
+    g_autofree char *found = yaml_describe(node);
+    g_autofree char *message =
+        g_strdup_printf("expected a mapping for '%s', not %s", node->key, found);
+    return refuse_override(override->origin, INPUT_ERROR_VALUE, message, error);
+}
+
+/* Walks to the mapping that holds the last name of the path, making what is not there. */
+static YamlNode *override_parent(const Override *override, YamlNode *root, GError **error) {
+    YamlNode *mapping = root;
+    for (gsize i = 0; override->path[i + 1] != NULL; i++) {
+        YamlNode *next = yaml_get(mapping, override->path[i]);
+        if (next == NULL) {
+            next = yaml_mapping_new(override->origin);
+            yaml_put(mapping, override->path[i], next);
+        }
+        if (!expect_mapping(override, next, error))
+            return NULL;
+        mapping = next;
+    }
+    return mapping;
+}
+
+static gboolean override_apply(const Override *override, YamlNode *root, GError **error) {
+    YamlNode *mapping = override_parent(override, root, error);
+    if (mapping == NULL)
+        return FALSE;
+    const char *name = override->path[g_strv_length(override->path) - 1];
+    const YamlNode *old = yaml_get(mapping, name);
+    if (old != NULL && old->type != YAML_SCALAR && !names_section_file(override)) {
+        g_autofree char *found = yaml_describe(old);
+        g_autofree char *message =
+            g_strdup_printf("'%s' is %s; only a single value can be set", name, found);
+        return refuse_override(override->origin, INPUT_ERROR_VALUE, message, error);
+    }
+    yaml_put(mapping, name, yaml_scalar_new(override->value, override->origin));
+    return TRUE;
+}
+
+/* Sections are replaced by files before files are read, single values after. */
+static gboolean apply_overrides(GPtrArray *overrides, gboolean section_files, YamlNode *root,
+                                GError **error) {
+    for (guint i = 0; i < overrides->len; i++) {
+        const Override *override = g_ptr_array_index(overrides, i);
+        if (names_section_file(override) == section_files && !override_apply(override, root, error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+static gboolean refuse_unknown_keys(const YamlNode *root, GError **error) {
+    for (guint i = 0; i < root->keys->len; i++) {
+        const YamlNode *key = g_ptr_array_index(root->keys, i);
+        if (is_one_of(key->text, top_keys, G_N_ELEMENTS(top_keys)))
+            continue;
+        g_autofree char *found = yaml_describe(key);
+        g_autofree char *hint = near_miss_hint(key->text, top_keys, G_N_ELEMENTS(top_keys));
+        return yaml_error(key, INPUT_ERROR_UNKNOWN, error, "unknown key %s%s", found, hint);
+    }
+    return TRUE;
+}
+
+/* Notes where the finished sections are, once no override can move them any more. */
+static gboolean collect_sections(ExperimentFile *file, GError **error) {
+    for (SectionKind kind = 0; kind < N_SECTIONS; kind++) {
+        YamlNode *section = yaml_get(file->root, rules[kind].name);
+        if (section == NULL && rules[kind].required)
+            return yaml_error(file->root, INPUT_ERROR_MISSING, error, "missing key '%s'",
+                              rules[kind].name);
+        if (section != NULL && !yaml_expect(section, YAML_MAPPING, NULL, error))
+            return FALSE;
+        file->sections[kind] = section;
+    }
+    const YamlNode *seed = yaml_get(file->root, "seed");
+    file->seed = 1;
+    return seed == NULL || yaml_read_count(seed, 0, 0, &file->seed, error);
+}
+
+static gboolean resolve_sections(ExperimentFile *file, GError **error) {
+    for (SectionKind kind = 0; kind < N_SECTIONS; kind++)
+        if (!resolve_section(file, kind, error))
+            return FALSE;
+    return TRUE;
+}
+
+ExperimentFile *experiment_file_load(const char *path, const char *const *overrides,
+                                     GError **error) {
+    g_autoptr(ExperimentFile) file = g_new0(ExperimentFile, 1);
+    g_autoptr(GPtrArray) parsed = g_ptr_array_new_with_free_func(override_free);
+    file->path = g_strdup(path);
+    if (!overrides_parse(overrides, parsed, error))
+        return NULL;
+    file->root = yaml_load_file(path, error);
+    if (file->root == NULL ||
+        !yaml_expect(file->root, YAML_MAPPING, "an experiment: a mapping of sections", error) ||
+        !check_version(file->root, error) || !refuse_unknown_keys(file->root, error) ||
+        !apply_overrides(parsed, TRUE, file->root, error) || !resolve_sections(file, error) ||
+        !apply_overrides(parsed, FALSE, file->root, error) || !collect_sections(file, error))
+        return NULL;
+    return g_steal_pointer(&file);
+}
+
+void experiment_file_free(ExperimentFile *file) {
+    if (file == NULL)
+        return;
+    g_free(file->path);
+    yaml_node_free(file->root);
+    for (SectionKind kind = 0; kind < N_SECTIONS; kind++)
+        g_free(file->folders[kind]);
+    g_free(file);
+}
