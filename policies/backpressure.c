@@ -1,16 +1,18 @@
 #include "policies/backpressure.h"
 
-Backpressure backpressure_new(const BufferSpec *spec, double capacity_bytes)
-{
-    return (Backpressure){.high_bytes = spec->high_watermark * capacity_bytes,
+#include "policies/backpressure/rule.h"
+
+#define BACKPRESSURE_ROW(kind, name, rule) [kind] = (rule),
+static BackpressureRule *const rules[] = {BACKPRESSURE_RULES(BACKPRESSURE_ROW)};
+
+Backpressure backpressure_new(const BufferSpec *spec, double capacity_bytes) {
+    return (Backpressure){.kind = spec->backpressure,
+                          .high_bytes = spec->high_watermark * capacity_bytes,
                           .low_bytes = spec->low_watermark * capacity_bytes};
 }
 
-gboolean backpressure_update(Backpressure *rule, double occupied_bytes)
-{
-    gboolean paused = rule->paused ? occupied_bytes > rule->low_bytes
-                                   : occupied_bytes >= rule->high_bytes;
-    gboolean changed = paused != rule->paused;
-    rule->paused = paused;
-    return changed;
+gboolean backpressure_update(Backpressure *rule, double occupied_bytes) {
+    gboolean was_paused = rule->paused;
+    rule->paused = rules[rule->kind](rule, occupied_bytes);
+    return rule->paused != was_paused;
 }

@@ -1,11 +1,12 @@
-/* The watermark rule of a bounded buffer: admission stops at the high mark and resumes at the low
- * one (THInfer III.D.2). */
+/* When a bounded buffer stops the admission of new requests, and when it lets them in again
+ * (THInfer III.D.2). */
 #ifndef POLICIES_BACKPRESSURE_H
 #define POLICIES_BACKPRESSURE_H
 
 #include "policies/policy.h"
 
 typedef struct Backpressure {
+    BackpressureKind kind;
     double high_bytes, low_bytes;
     gboolean paused;
 } Backpressure;

@@ -6,11 +6,11 @@
 
 /* What the rule may look at: one micro-batch between two of its steps. */
 typedef struct BatchState {
-    guint running;            /* its requests that have tokens left */
-    guint held;               /* slots taken, finished requests of a synchronous batch included */
+    guint running; /* its requests that have tokens left */
+    guint held;    /* slots taken, finished requests of a synchronous batch included */
     guint slots;
-    guint64 ready;            /* requests that could join now */
-    gboolean upstream_quiet;  /* no further request is on its way to becoming ready */
+    guint64 ready;           /* requests that could join now */
+    gboolean upstream_quiet; /* no further request is on its way to becoming ready */
 } BatchState;
 
 /* How many of the ready requests join now.

@@ -14,42 +14,44 @@ const char *replica_role_name(ReplicaRole role);
 /* Memory of one cluster, in bytes. */
 typedef struct MemoryBill {
     double weights;
-    double kv;           /* what is left for KV (decode, colocated), or what eq. 13 asks (prefill) */
+    double kv; /* what is left for KV (decode, colocated), or what eq. 13 asks (prefill) */
     double prefix_cache;
     double overhead;
-    double usable;       /* weights + kv + prefix_cache + overhead ≤ usable */
+    double usable; /* weights + kv + prefix_cache + overhead ≤ usable */
 } MemoryBill;
 
 typedef struct StagePlan {
     guint first_layer, layers;
     guint tp;
-    guint *clusters;     /* the tp ranks, in ring order */
-    MemoryBill bill;     /* of one rank */
+    guint *clusters; /* the tp ranks, in ring order */
+    MemoryBill bill; /* of one rank */
 } StagePlan;
 
 typedef struct ReplicaPlan {
     ReplicaRole role;
-    guint pool;          /* which copy of the plan */
-    guint index;         /* within its role and pool */
+    guint pool;  /* which copy of the plan */
+    guint index; /* within its role and pool */
     guint n_stages;
     StagePlan *stages;
-    guint64 kv_tokens;   /* tokens of KV that fit at once in every stage (decode, colocated) */
+    guint64 kv_tokens; /* tokens of KV that fit at once in every stage (decode, colocated) */
     double kv_bytes_per_token; /* summed over stages and ranks */
 } ReplicaPlan;
 
 typedef struct BufferPlan {
     guint pool;
     guint cluster;
-    double bytes;        /* capacity for KV */
+    double bytes; /* capacity for KV */
 } BufferPlan;
 
 typedef struct Plan {
     guint n_replicas;
-    ReplicaPlan *replicas; /* prefill ones first, then decode or colocated, pool after pool */
+    ReplicaPlan *replicas; /* pool after pool; in each its prefill ones, then its decode ones (or
+                              its colocated ones) */
     guint n_buffers;
     BufferPlan *buffers;
     guint clusters_used;
-    guint64 max_context;   /* tokens a request may reach */
+    guint clusters_available; /* on the platform */
+    guint64 max_context;      /* tokens a request may reach */
 } Plan;
 
 /* Places and checks. Errors name the rule and the numbers: TP must divide the heads and fit the KV

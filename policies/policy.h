@@ -3,57 +3,62 @@
 #ifndef POLICIES_POLICY_H
 #define POLICIES_POLICY_H
 
+#include "policies/rules.h"
 #include "workloads/yaml_reader.h"
 
 typedef enum { MODE_PBD, MODE_COLOCATED } ServingMode;
 typedef enum { PLACEMENT_PACKED, PLACEMENT_SPREAD } PlacementKind;
 typedef enum { KV_RESERVE_OUTPUT, KV_RESERVE_MAX_CONTEXT, KV_RESERVE_ON_DEMAND } KvReservation;
 typedef enum { KV_FORMULA_EXACT, KV_FORMULA_PAPER } KvFormula;
-typedef enum { ROUTING_ROUND_ROBIN, ROUTING_LEAST_LOADED, ROUTING_SHORTEST_QUEUE } RoutingKind;
-typedef enum { ADMISSION_FCFS, ADMISSION_SHORTEST_PROMPT } AdmissionKind;
-typedef enum { BATCHING_SYNCHRONOUS, BATCHING_CONTINUOUS } BatchingKind; /* static = synchronous */
+/* From the rows of rules.h: ROUTING_LEAST_LOADED …, ADMISSION_FCFS …, BATCHING_CONTINUOUS …,
+ * BACKPRESSURE_WATERMARK …. */
+typedef enum { ROUTING_RULES(RULE_KIND) } RoutingKind;
+typedef enum { ADMISSION_RULES(RULE_KIND) } AdmissionKind;
+typedef enum { BATCHING_RULES(RULE_KIND) } BatchingKind;
+typedef enum { BACKPRESSURE_RULES(RULE_KIND) } BackpressureKind;
 typedef enum { PREFIX_CACHE_OFF, PREFIX_CACHE_LRU } PrefixCacheKind;
 typedef enum { GRAIN_STEP, GRAIN_OPERATOR } Grain;
 
 /* A pool that computes prompts only. */
 typedef struct PrefillSpec {
     guint64 dp, pp;
-    guint64 micro_batch;       /* requests a prefill step takes at most */
-    guint64 chunk_tokens;      /* 0: whole prompts */
+    guint64 micro_batch;  /* requests a prefill step takes at most */
+    guint64 chunk_tokens; /* 0: whole prompts */
     PrefixCacheKind prefix_cache;
     double prefix_cache_bytes; /* per replica */
 } PrefillSpec;
 
 typedef struct BufferSpec {
     guint64 clusters;
-    double high_watermark, low_watermark; /* shares of the pool's bytes */
+    BackpressureKind backpressure;
+    double high_watermark, low_watermark; /* shares of the pool's bytes; low ≤ high */
 } BufferSpec;
 
 /* A pool that generates tokens; in colocated mode it also computes the prompts. */
 typedef struct DecodeSpec {
     guint64 tp, pp, dp;
-    guint64 slots;             /* requests a micro-batch holds; a replica has pp micro-batches */
+    guint64 slots; /* requests a micro-batch holds; a replica has pp micro-batches */
     BatchingKind batching;
-    guint64 chunk_tokens;      /* colocated: tokens a mixed step holds; 0: prompts run on their own */
-    guint64 max_batch_tokens;  /* colocated: prompt tokens a prefill step takes at most */
+    guint64 chunk_tokens; /* colocated: tokens a mixed step holds; 0: prompts run on their own */
+    guint64 max_batch_tokens; /* colocated: prompt tokens a prefill step takes at most */
     PrefixCacheKind prefix_cache;
     double prefix_cache_bytes;
 } DecodeSpec;
 
 typedef struct Policy {
     ServingMode mode;
-    guint64 pools;             /* copies of the whole plan */
+    guint64 pools; /* copies of the whole plan */
     PlacementKind placement;
     Grain grain;
-    guint64 max_context;       /* tokens a request may reach; 0: the model's */
+    guint64 max_context; /* tokens a request may reach; 0: the model's */
     KvReservation kv_reservation;
     KvFormula kv_formula;
-    double overhead_bytes;     /* "Overhead" of THInfer eq. 16, per cluster */
+    double overhead_bytes; /* "Overhead" of THInfer eq. 16, per cluster */
     RoutingKind routing;
     AdmissionKind admission;
-    PrefillSpec prefill;       /* mode pbd */
-    BufferSpec buffer;         /* mode pbd */
-    DecodeSpec decode;         /* mode pbd, and under the key 'colocated' in that mode */
+    PrefillSpec prefill; /* mode pbd */
+    BufferSpec buffer;   /* mode pbd */
+    DecodeSpec decode;   /* mode pbd, and under the key 'colocated' in that mode */
 } Policy;
 
 /* Reads the section. 'prefill', 'buffer', 'decode' belong to mode pbd and 'colocated' to mode
@@ -62,6 +67,13 @@ Policy *policy_read(const YamlNode *section, GError **error);
 void policy_free(Policy *policy);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Policy, policy_free)
 void policy_write(const Policy *policy, guint indent, GString *out);
+
+/* The node that a message about 'group'.'key' of a policy section points at: the key's value, or
+ * the nearest thing that was written when it was left to its default. 'group' and 'key' may be
+ * NULL. Borrowed. */
+const YamlNode *policy_place(const YamlNode *section, const char *group, const char *key);
+/* "decode" or "colocated": the key whose mapping describes the pool that generates. */
+const char *policy_decode_key(ServingMode mode);
 
 extern const YamlEnum policy_mode_names; /* for the summary and for messages */
 

@@ -1,0 +1,105 @@
+#include "policies/plan.h"
+
+#include <math.h>
+
+static gboolean same_bill(const StagePlan *a, const StagePlan *b) {
+    return a->layers == b->layers && a->bill.weights == b->bill.weights &&
+           a->bill.kv == b->bill.kv && a->bill.prefix_cache == b->bill.prefix_cache;
+}
+
+static void write_amount(GString *out, const char *before, double bytes) {
+    g_autofree char *amount = units_format_brief(bytes, DIMENSION_BYTES);
+    g_string_append_printf(out, "%s%s", before, amount);
+}
+
+/* One line for the stages from 'first' to 'last', which are alike. */
+static void write_stages(GString *out, const ReplicaPlan *replica, guint first, guint last) {
+    const StagePlan *stage = &replica->stages[first];
+    const MemoryBill *bill = &stage->bill;
+    if (first == last)
+        g_string_append_printf(out, "#   stage %u", first);
+    else
+        g_string_append_printf(out, "#   stages %u-%u", first, last);
+    g_string_append_printf(out, ": %u layers on %u cluster%s, each with weights", stage->layers,
+                           stage->tp, stage->tp == 1 ? "" : "s");
+    write_amount(out, " ", bill->weights);
+    write_amount(out, replica->role == ROLE_PREFILL ? " + KV " : " + room for KV ", bill->kv);
+    if (bill->prefix_cache > 0)
+        write_amount(out, " + prefix cache ", bill->prefix_cache);
+    write_amount(out, " + overhead ", bill->overhead);
+    write_amount(out, " of ", bill->usable);
+    g_string_append(out, " usable\n");
+}
+
+static void write_capacity(GString *out, const Plan *plan, const ReplicaPlan *replica,
+                           guint replicas) {
+    g_string_append_printf(
+        out,
+        "#   KV capacity: %" G_GUINT64_FORMAT " tokens a replica, %" G_GUINT64_FORMAT
+        " a pool; at max_context %" G_GUINT64_FORMAT " requests at once a replica\n",
+        replica->kv_tokens, replica->kv_tokens * replicas, replica->kv_tokens / plan->max_context);
+}
+
+/* The replicas of one role in the first pool; the other pools are alike. */
+static void write_role(GString *out, const Plan *plan, ReplicaRole role) {
+    const ReplicaPlan *replica = NULL;
+    guint replicas = 0;
+    for (guint i = 0; i < plan->n_replicas && plan->replicas[i].pool == 0; i++) {
+        if (plan->replicas[i].role != role)
+            continue;
+        replica = &plan->replicas[i];
+        replicas++;
+    }
+    if (replica == NULL)
+        return;
+    g_string_append_printf(out, "# %s: %u replica%s a pool, each with %u stage%s\n",
+                           replica_role_name(role), replicas, replicas == 1 ? "" : "s",
+                           replica->n_stages, replica->n_stages == 1 ? "" : "s");
+    for (guint first = 0, next; first < replica->n_stages; first = next) {
+        for (next = first + 1; next < replica->n_stages; next++) {
+            if (!same_bill(&replica->stages[first], &replica->stages[next]))
+                break;
+        }
+        write_stages(out, replica, first, next - 1);
+    }
+    if (role != ROLE_PREFILL)
+        write_capacity(out, plan, replica, replicas);
+}
+
+static void write_buffers(GString *out, const Plan *plan) {
+    double bytes = 0;
+    guint clusters = 0;
+    for (; clusters < plan->n_buffers && plan->buffers[clusters].pool == 0; clusters++)
+        bytes += plan->buffers[clusters].bytes;
+    if (clusters == 0)
+        return;
+    g_string_append_printf(out, "# buffer: %u cluster%s a pool", clusters,
+                           clusters == 1 ? "" : "s");
+    write_amount(out, ", room for KV ", bytes);
+    g_string_append_printf(out, ": %.0f tokens\n",
+                           floor(bytes / plan->replicas[0].kv_bytes_per_token));
+}
+
+static void write_formula(GString *out, const Policy *policy, const Model *model) {
+    gboolean paper = policy->kv_formula == KV_FORMULA_PAPER;
+    guint64 d_emb = paper ? model->hidden : model->kv_heads * model->head_dim;
+    guint64 bytes = 2 * data_type_bytes(model->data_type) * d_emb * model->layers;
+    g_string_append_printf(out,
+                           "# kv_formula %s: D_emb = %s = %" G_GUINT64_FORMAT ", %" G_GUINT64_FORMAT
+                           " bytes of KV a token\n",
+                           paper ? "paper" : "exact", paper ? "hidden" : "kv_heads * head_dim",
+                           d_emb, bytes);
+}
+
+void plan_write_comments(const Plan *plan, const Policy *policy, const Model *model, GString *out) {
+    g_string_append_printf(out,
+                           "# plan: %u of %u clusters in %" G_GUINT64_FORMAT
+                           " pool%s; max_context %" G_GUINT64_FORMAT " tokens\n",
+                           plan->clusters_used, plan->clusters_available, policy->pools,
+                           policy->pools == 1 ? "" : "s", plan->max_context);
+    write_formula(out, policy, model);
+    write_role(out, plan, ROLE_PREFILL);
+    write_buffers(out, plan);
+    write_role(out, plan, ROLE_DECODE);
+    write_role(out, plan, ROLE_COLOCATED);
+}

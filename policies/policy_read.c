@@ -1,0 +1,266 @@
+#include "policies/policy.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* Upper bounds: no machine comes near them, and products of degrees stay within 64 bits. */
+#define MOST_DEGREE 4096
+#define MOST_COPIES 1000000
+#define MOST_TOKENS 1000000000
+
+static const char *const mode_names[] = {"pbd", "colocated"};
+static const char *const placement_names[] = {"packed", "spread"};
+static const char *const grain_names[] = {"step", "operator"};
+static const char *const reservation_names[] = {"output", "max_context", "on_demand"};
+static const char *const formula_names[] = {"exact", "paper"};
+static const char *const prefix_cache_names[] = {"off", "lru"};
+static const char *const routing_names[] = {ROUTING_RULES(RULE_NAME)};
+static const char *const admission_names[] = {ADMISSION_RULES(RULE_NAME)};
+static const char *const backpressure_names[] = {BACKPRESSURE_RULES(RULE_NAME)};
+static const char *const batching_names[] = {BATCHING_RULES(RULE_NAME)};
+#define RULE_COLOCATED_NAME(kind, name, rule, colocated_name) colocated_name,
+static const char *const colocated_batching_names[] = {BATCHING_RULES(RULE_COLOCATED_NAME)};
+
+const YamlEnum policy_mode_names = YAML_ENUM_OF(mode_names);
+
+/* The start of a row, by kind; what a kind needs besides follows it in the row. */
+#define COUNT(name, type, member)                                                                  \
+    .key = (name), .kind = YAML_FIELD_COUNT, .dimension = DIMENSION_COUNT,                         \
+    .offset = offsetof(type, member)
+#define BYTES(name, type, member)                                                                  \
+    .key = (name), .kind = YAML_FIELD_REAL, .dimension = DIMENSION_BYTES,                          \
+    .offset = offsetof(type, member)
+#define SHARE(name, type, member)                                                                  \
+    .key = (name), .kind = YAML_FIELD_REAL, .dimension = DIMENSION_NONE,                           \
+    .offset = offsetof(type, member), .max = 1
+#define CHOICE(name, type, member, choices)                                                        \
+    .key = (name), .kind = YAML_FIELD_ENUM, .names = YAML_ENUM_OF(choices),                        \
+    .offset = offsetof(type, member)
+#define GROUP(name, member, rows)                                                                  \
+    .key = (name), .kind = YAML_FIELD_SECTION, .fallback = "", .fields = (rows),                   \
+    .n_fields = G_N_ELEMENTS(rows), .offset = offsetof(Policy, member)
+
+static const YamlField prefill_fields[] = {
+    {COUNT("dp", PrefillSpec, dp), .fallback = "1", .min = 1, .max = MOST_COPIES,
+     .help = "replicas that compute prompts, in each pool"},
+    {COUNT("pp", PrefillSpec, pp), .fallback = "1", .min = 1, .max = MOST_DEGREE,
+     .help = "pipeline stages of a replica"},
+    {COUNT("micro_batch", PrefillSpec, micro_batch), .fallback = "1", .min = 1, .max = MOST_COPIES,
+     .help = "prompts that a step takes at most"},
+    {COUNT("chunk_tokens", PrefillSpec, chunk_tokens), .fallback = "0", .max = MOST_TOKENS,
+     .help = "tokens of a prompt that a step takes at most; 0: the whole prompt"},
+    {CHOICE("prefix_cache", PrefillSpec, prefix_cache, prefix_cache_names), .fallback = "off",
+     .help = "keep the KV of shared prefixes"},
+    {BYTES("prefix_cache_bytes", PrefillSpec, prefix_cache_bytes), .fallback = "0 B",
+     .help = "room for them in each replica"},
+};
+
+static const YamlField buffer_fields[] = {
+    {COUNT("clusters", BufferSpec, clusters), .fallback = "1", .min = 1, .max = MOST_COPIES,
+     .help = "clusters that only hold KV, in each pool"},
+    {CHOICE("backpressure", BufferSpec, backpressure, backpressure_names), .fallback = "watermark",
+     .help = "the rule that stops admission when the buffer fills"},
+    {SHARE("high_watermark", BufferSpec, high_watermark), .fallback = "0.9", .min = 0.01,
+     .help = "share of the buffer's bytes at which admission stops"},
+    {SHARE("low_watermark", BufferSpec, low_watermark), .fallback = "0.7",
+     .help = "share at which it resumes"},
+};
+
+#define DEGREE_FIELDS                                                                              \
+    {COUNT("tp", DecodeSpec, tp), .fallback = "1", .min = 1, .max = MOST_DEGREE,                   \
+     .help = "clusters that share each layer"},                                                    \
+        {COUNT("pp", DecodeSpec, pp), .fallback = "1", .min = 1, .max = MOST_DEGREE,               \
+         .help = "pipeline stages of a replica, and micro-batches in flight"},                     \
+        {COUNT("dp", DecodeSpec, dp), .fallback = "1", .min = 1, .max = MOST_COPIES,               \
+         .help = "replicas in each pool"},                                                         \
+    {                                                                                              \
+        COUNT("slots", DecodeSpec, slots), .fallback = "8", .min = 1, .max = MOST_COPIES,          \
+                                           .help = "requests that a micro-batch holds"             \
+    }
+
+static const YamlField decode_fields[] = {
+    DEGREE_FIELDS,
+    {CHOICE("batching", DecodeSpec, batching, batching_names), .fallback = "continuous",
+     .help = "when requests join a micro-batch"},
+};
+
+static const YamlField colocated_fields[] = {
+    DEGREE_FIELDS,
+    {CHOICE("batching", DecodeSpec, batching, colocated_batching_names), .fallback = "continuous",
+     .help = "when requests join a micro-batch"},
+    {COUNT("chunk_tokens", DecodeSpec, chunk_tokens), .fallback = "0", .max = MOST_TOKENS,
+     .help = "tokens of a step that mixes prompts and decoding; 0: prompts run on their own"},
+    {COUNT("max_batch_tokens", DecodeSpec, max_batch_tokens), .fallback = "8192", .min = 1,
+     .max = MOST_TOKENS, .help = "prompt tokens that a step takes at most"},
+    {CHOICE("prefix_cache", DecodeSpec, prefix_cache, prefix_cache_names), .fallback = "off",
+     .help = "keep the KV of shared prefixes"},
+    {BYTES("prefix_cache_bytes", DecodeSpec, prefix_cache_bytes), .fallback = "0 B",
+     .help = "room for them in each replica"},
+};
+
+static const YamlField common_fields[] = {
+    {CHOICE("mode", Policy, mode, mode_names),
+     .help = "prefill, buffer and decode apart (pbd), or one pool that does it all"},
+    {COUNT("pools", Policy, pools), .fallback = "1", .min = 1, .max = MOST_COPIES,
+     .help = "copies of the whole plan"},
+    {CHOICE("placement", Policy, placement, placement_names), .fallback = "packed",
+     .help = "neighbouring clusters, or round the processors in turn"},
+    {CHOICE("grain", Policy, grain, grain_names), .fallback = "step",
+     .help = "what one activity stands for"},
+    {COUNT("max_context", Policy, max_context), .fallback = "0", .max = MOST_TOKENS,
+     .help = "tokens that a request may reach; 0: what the model allows"},
+    {CHOICE("kv_reservation", Policy, kv_reservation, reservation_names), .fallback = "output",
+     .help = "what is set aside for a request when it is admitted"},
+    {CHOICE("kv_formula", Policy, kv_formula, formula_names), .fallback = "exact",
+     .help = "memory bill by the model's tensors, or as THInfer prints it"},
+    {BYTES("overhead", Policy, overhead_bytes), .fallback = "0.1 GB",
+     .help = "memory of a cluster that is neither weights nor KV (THInfer eq. 16)"},
+    {CHOICE("routing", Policy, routing, routing_names), .fallback = "least_loaded",
+     .help = "which replica an arriving request goes to"},
+    {CHOICE("admission", Policy, admission, admission_names), .fallback = "fcfs",
+     .help = "which waiting request is admitted first"},
+};
+
+static const YamlField pbd_groups[] = {
+    {GROUP("prefill", prefill, prefill_fields), .help = "the pool that computes prompts"},
+    {GROUP("buffer", buffer, buffer_fields), .help = "the pool that holds KV in between"},
+    {GROUP("decode", decode, decode_fields), .help = "the pool that generates tokens"},
+};
+
+static const YamlField colocated_groups[] = {
+    {GROUP("colocated", decode, colocated_fields), .help = "the pool that does it all"},
+};
+
+/* The groups that a mode adds to the common keys. */
+static const struct {
+    const YamlField *fields;
+    gsize n_fields;
+} mode_groups[] = {
+    [MODE_PBD] = {pbd_groups, G_N_ELEMENTS(pbd_groups)},
+    [MODE_COLOCATED] = {colocated_groups, G_N_ELEMENTS(colocated_groups)},
+};
+
+/* The whole section's table in one mode. */
+typedef struct SectionTable {
+    YamlField fields[G_N_ELEMENTS(common_fields) + G_N_ELEMENTS(pbd_groups)];
+    gsize n_fields;
+} SectionTable;
+
+static SectionTable section_table(ServingMode mode) {
+    SectionTable table = {.n_fields = G_N_ELEMENTS(common_fields) + mode_groups[mode].n_fields};
+    memcpy(table.fields, common_fields, sizeof common_fields);
+    memcpy(table.fields + G_N_ELEMENTS(common_fields), mode_groups[mode].fields,
+           mode_groups[mode].n_fields * sizeof(YamlField));
+    return table;
+}
+
+const char *policy_decode_key(ServingMode mode) {
+    return mode == MODE_PBD ? "decode" : "colocated";
+}
+
+const YamlNode *policy_place(const YamlNode *section, const char *group, const char *key) {
+    const YamlNode *place = section;
+    const char *const path[] = {group, key};
+    for (guint i = 0; i < G_N_ELEMENTS(path); i++) {
+        const YamlNode *inner =
+            path[i] != NULL && place->type == YAML_MAPPING ? yaml_get(place, path[i]) : NULL;
+        if (path[i] != NULL && inner == NULL)
+            break;
+        place = inner != NULL ? inner : place;
+    }
+    return place;
+}
+
+/* Refuses the groups of the other mode. */
+static gboolean check_groups(const YamlNode *section, ServingMode mode, GError **error) {
+    ServingMode other = mode == MODE_PBD ? MODE_COLOCATED : MODE_PBD;
+    for (gsize i = 0; i < mode_groups[other].n_fields; i++) {
+        const char *key = mode_groups[other].fields[i].key;
+        if (yaml_get(section, key) != NULL)
+            return yaml_error(yaml_get(section, key), INPUT_ERROR_CONFLICT, error,
+                              "'%s' belongs to mode '%s', and this is '%s'", key, mode_names[other],
+                              mode_names[mode]);
+    }
+    return TRUE;
+}
+
+static gboolean check_prefix_cache(const YamlNode *section, const char *group, PrefixCacheKind kind,
+                                   double bytes, GError **error) {
+    if (kind == PREFIX_CACHE_LRU && bytes <= 0)
+        return yaml_error(policy_place(section, group, "prefix_cache"), INPUT_ERROR_CONFLICT, error,
+                          "'prefix_cache: lru' needs 'prefix_cache_bytes' above 0");
+    if (kind == PREFIX_CACHE_OFF && bytes > 0)
+        return yaml_error(policy_place(section, group, "prefix_cache_bytes"), INPUT_ERROR_CONFLICT,
+                          error, "'prefix_cache_bytes' needs 'prefix_cache: lru'");
+    return TRUE;
+}
+
+static gboolean check_watermarks(const YamlNode *section, const BufferSpec *buffer,
+                                 GError **error) {
+    if (buffer->low_watermark <= buffer->high_watermark)
+        return TRUE;
+    const YamlNode *group = yaml_get(section, "buffer");
+    const char *written =
+        yaml_get(group, "low_watermark") != NULL ? "low_watermark" : "high_watermark";
+    return yaml_error(policy_place(section, "buffer", written), INPUT_ERROR_CONFLICT, error,
+                      "'low_watermark' %g exceeds 'high_watermark' %g", buffer->low_watermark,
+                      buffer->high_watermark);
+}
+
+static gboolean check_batching(const YamlNode *section, const Policy *policy, GError **error) {
+    if (policy->decode.batching == BATCHING_CONTINUOUS)
+        return TRUE;
+    const char *group = policy_decode_key(policy->mode);
+    if (policy->kv_reservation == KV_RESERVE_ON_DEMAND)
+        return yaml_error(policy_place(section, "kv_reservation", NULL), INPUT_ERROR_CONFLICT,
+                          error,
+                          "'kv_reservation: on_demand' needs '%s.batching: continuous': a batch "
+                          "that runs to its end has no place for a preempted request",
+                          group);
+    if (policy->decode.chunk_tokens > 0)
+        return yaml_error(policy_place(section, group, "chunk_tokens"), INPUT_ERROR_CONFLICT, error,
+                          "'chunk_tokens' needs '%s.batching: continuous': a static batch never "
+                          "mixes prompts with decoding",
+                          group);
+    return TRUE;
+}
+
+static gboolean check_section(const YamlNode *section, const Policy *policy, GError **error) {
+    const PrefillSpec *prefill = &policy->prefill;
+    const DecodeSpec *decode = &policy->decode;
+    if (!check_batching(section, policy, error))
+        return FALSE;
+    if (policy->mode == MODE_COLOCATED)
+        return check_prefix_cache(section, "colocated", decode->prefix_cache,
+                                  decode->prefix_cache_bytes, error);
+    return check_watermarks(section, &policy->buffer, error) &&
+           check_prefix_cache(section, "prefill", prefill->prefix_cache,
+                              prefill->prefix_cache_bytes, error);
+}
+
+Policy *policy_read(const YamlNode *section, GError **error) {
+    if (!yaml_expect(section, YAML_MAPPING, "the policy's keys", error))
+        return NULL;
+    /* Without a mode, either table reports that it is missing. */
+    int mode = MODE_PBD;
+    const YamlNode *mode_node = yaml_get(section, "mode");
+    if (mode_node != NULL && (!yaml_read_enum(mode_node, policy_mode_names, &mode, error) ||
+                              !check_groups(section, (ServingMode)mode, error)))
+        return NULL;
+
+    SectionTable table = section_table((ServingMode)mode);
+    g_autoptr(Policy) policy = g_new0(Policy, 1);
+    if (!yaml_read_fields(section, table.fields, table.n_fields, policy, error) ||
+        !check_section(section, policy, error))
+        return NULL;
+    return g_steal_pointer(&policy);
+}
+
+void policy_free(Policy *policy) {
+    g_free(policy);
+}
+
+void policy_write(const Policy *policy, guint indent, GString *out) {
+    SectionTable table = section_table(policy->mode);
+    yaml_write_fields(out, indent, table.fields, table.n_fields, policy);
+}
