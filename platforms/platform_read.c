@@ -29,28 +29,30 @@ static const char *const topologies[] = {[NETWORK_STAR] = "star", [NETWORK_FAT_T
 
 static const YamlField cluster_fields[] = {
     COUNT("dsps", ClusterSpec, dsps, "cores that share the work of a kernel"),
-    REAL("clock", ClusterSpec, clock_hz, DIMENSION_HERTZ, 1, MAX_RATE, "of the DSPs"),
+    REAL("clock", ClusterSpec, clock_hz, DIMENSION_HERTZ, YAML_ABOVE_ZERO, MAX_RATE, "of the DSPs"),
     COUNT("macs_per_cycle_fp32", ClusterSpec, macs_per_cycle_fp32,
           "multiply-accumulates a cycle and DSP in fp32"),
     COUNT("macs_per_cycle_fp16", ClusterSpec, macs_per_cycle_fp16, "the same in fp16 and bf16"),
-    REAL("peak_fp32", ClusterSpec, peak_fp32_macs_per_s, DIMENSION_MACS_PER_S, 1, MAX_RATE,
-         "of the cluster; must equal dsps x clock x macs_per_cycle_fp32"),
-    REAL("peak_fp16", ClusterSpec, peak_fp16_macs_per_s, DIMENSION_MACS_PER_S, 1, MAX_RATE,
-         "of the cluster; must equal dsps x clock x macs_per_cycle_fp16"),
-    REAL("sm", ClusterSpec, sm_bytes, DIMENSION_BYTES, 1, MAX_BYTES, "scalar memory of a DSP"),
-    REAL("am", ClusterSpec, am_bytes, DIMENSION_BYTES, 1, MAX_BYTES, "array memory of a DSP"),
-    REAL("gsm", ClusterSpec, gsm_bytes, DIMENSION_BYTES, 1, MAX_BYTES,
+    REAL("peak_fp32", ClusterSpec, peak_fp32_macs_per_s, DIMENSION_MACS_PER_S, YAML_ABOVE_ZERO,
+         MAX_RATE, "of the cluster; must equal dsps x clock x macs_per_cycle_fp32"),
+    REAL("peak_fp16", ClusterSpec, peak_fp16_macs_per_s, DIMENSION_MACS_PER_S, YAML_ABOVE_ZERO,
+         MAX_RATE, "of the cluster; must equal dsps x clock x macs_per_cycle_fp16"),
+    REAL("sm", ClusterSpec, sm_bytes, DIMENSION_BYTES, YAML_ABOVE_ZERO, MAX_BYTES,
+         "scalar memory of a DSP"),
+    REAL("am", ClusterSpec, am_bytes, DIMENSION_BYTES, YAML_ABOVE_ZERO, MAX_BYTES,
+         "array memory of a DSP"),
+    REAL("gsm", ClusterSpec, gsm_bytes, DIMENSION_BYTES, YAML_ABOVE_ZERO, MAX_BYTES,
          "memory shared by the cluster's DSPs"),
-    REAL("ddr", ClusterSpec, ddr_bytes, DIMENSION_BYTES, 1, MAX_BYTES,
+    REAL("ddr", ClusterSpec, ddr_bytes, DIMENSION_BYTES, YAML_ABOVE_ZERO, MAX_BYTES,
          "off-chip memory installed per cluster"),
-    REAL("ddr_usable", ClusterSpec, ddr_usable_bytes, DIMENSION_BYTES, 1, MAX_BYTES,
+    REAL("ddr_usable", ClusterSpec, ddr_usable_bytes, DIMENSION_BYTES, YAML_ABOVE_ZERO, MAX_BYTES,
          "of it, for weights, KV and overhead"),
-    REAL("ddr_bandwidth", ClusterSpec, ddr_bytes_per_s, DIMENSION_BYTES_PER_S, 1, MAX_RATE,
-         "off-chip bandwidth of the cluster"),
-    REAL("linear_efficiency", ClusterSpec, linear_efficiency, DIMENSION_NONE, 0.001, 1,
+    REAL("ddr_bandwidth", ClusterSpec, ddr_bytes_per_s, DIMENSION_BYTES_PER_S, YAML_ABOVE_ZERO,
+         MAX_RATE, "off-chip bandwidth of the cluster"),
+    REAL("linear_efficiency", ClusterSpec, linear_efficiency, DIMENSION_NONE, YAML_ABOVE_ZERO, 1,
          "share of peak of compute-bound Linear kernels"),
-    REAL("attention_efficiency", ClusterSpec, attention_efficiency, DIMENSION_NONE, 0.001, 1,
-         "share of peak of compute-bound attention kernels"),
+    REAL("attention_efficiency", ClusterSpec, attention_efficiency, DIMENSION_NONE, YAML_ABOVE_ZERO,
+         1, "share of peak of compute-bound attention kernels"),
 };
 
 static const YamlField hthreads_fields[] = {
@@ -61,7 +63,8 @@ static const YamlField hthreads_fields[] = {
 };
 
 static const YamlField link_fields[] = {
-    REAL("bandwidth", LinkSpec, bytes_per_s, DIMENSION_BYTES_PER_S, 1, MAX_RATE, "each way"),
+    REAL("bandwidth", LinkSpec, bytes_per_s, DIMENSION_BYTES_PER_S, YAML_ABOVE_ZERO, MAX_RATE,
+         "each way"),
     REAL("latency", LinkSpec, latency_s, DIMENSION_SECONDS, 0, MAX_SECONDS, "of one pass"),
 };
 
@@ -310,7 +313,7 @@ Platform *platform_read(const YamlNode *section, GError **error) {
     NetworkTopology topology;
     PlatformSection read = {0};
 
-    if (!yaml_expect(section, YAML_MAPPING, "a mapping", error) ||
+    if (!yaml_expect(section, YAML_MAPPING, NULL, error) ||
         !read_topology(section, &topology, error))
         return NULL;
 
