@@ -118,18 +118,13 @@ static gboolean read_model_type(const YamlNode *section, Model *model, GError **
     const YamlNode *node = get(section, "model_type");
     if (!node)
         return missing(section, "model_type", error);
-    if (!yaml_expect(node, YAML_SCALAR, "a model type", error))
-        return FALSE;
-    if (is_one_of(node->text, moe_types, G_N_ELEMENTS(moe_types)))
+    if (node->type == YAML_SCALAR && is_one_of(node->text, moe_types, G_N_ELEMENTS(moe_types)))
         return yaml_error(node, INPUT_ERROR_UNKNOWN, error,
                           "mixture-of-experts models are not modelled: '%s'", node->text);
-    if (!is_one_of(node->text, model_types, G_N_ELEMENTS(model_types))) {
-        g_autofree char *hint = near_miss_hint(node->text, model_types, G_N_ELEMENTS(model_types));
-        return yaml_error(node, INPUT_ERROR_UNKNOWN, error,
-                          "model type '%s' is not modelled, expected 'llama' or 'qwen2'%s",
-                          node->text, hint);
-    }
-    model->model_type = g_strdup(node->text);
+    int type = 0;
+    if (!yaml_read_enum(node, (YamlEnum)YAML_ENUM_OF(model_types), &type, error))
+        return FALSE;
+    model->model_type = g_strdup(model_types[type]);
     return TRUE;
 }
 
@@ -207,10 +202,11 @@ static gboolean check_activation(const YamlNode *section, GError **error) {
         return TRUE;
     if (!yaml_expect(node, YAML_SCALAR, "the name of an activation", error))
         return FALSE;
-    if (strcmp(node->text, "silu") != 0)
-        return yaml_error(node, INPUT_ERROR_UNKNOWN, error,
-                          "activation '%s' is not modelled, expected 'silu'", node->text);
-    return TRUE;
+    if (strcmp(node->text, "silu") == 0)
+        return TRUE;
+    g_autofree char *found = yaml_describe(node);
+    return yaml_error(node, INPUT_ERROR_UNKNOWN, error,
+                      "activation %s is not modelled, expected 'silu'", found);
 }
 
 /* The key 'name', or the file's name; a section within another file is called by its type. */
