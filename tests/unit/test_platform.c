@@ -356,5 +356,7 @@ int main(int argc, char **argv) {
                     test_shipped_mt3000_is_the_papers_machine);
     g_test_add_func("/platform/shipped-mt3000-says-where-every-number-is-from",
                     test_shipped_mt3000_says_where_every_number_is_from);
+    g_test_add_func("/platform/the-documented-example-is-valid-and-its-keys-are-explained",
+                    test_the_documented_example_is_valid_and_its_keys_are_explained);
     return g_test_run();
 }
