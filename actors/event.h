@@ -7,20 +7,20 @@
 #include "policies/plan.h"
 
 typedef enum {
-    EVENT_ARRIVED,        /* request */
-    EVENT_REJECTED,       /* request; right after its arrival */
-    EVENT_PREFILL_STARTED,/* request; it leaves the queue (again after a preemption) */
-    EVENT_FIRST_TOKEN,    /* request */
-    EVENT_BUFFERED,       /* request; pbd */
-    EVENT_PULL_STARTED,   /* request; pbd */
-    EVENT_PULLED,         /* request; pbd: its KV is in the decode replica */
-    EVENT_DECODE_STARTED, /* request; its first decode step begins */
-    EVENT_PREEMPTED,      /* request; its KV is dropped, it queues again */
-    EVENT_COMPLETED,      /* request */
-    EVENT_DROPPED,        /* request; the run was interrupted before it ended */
-    EVENT_STEP,           /* replica, stage, start_s, batch…: only to observers that want steps */
-    EVENT_TRANSFER,       /* purpose, from, to, bytes, start_s: only to those that want transfers */
-    EVENT_BACKPRESSURE,   /* pool, paused */
+    EVENT_ARRIVED,         /* request */
+    EVENT_REJECTED,        /* request; right after its arrival */
+    EVENT_PREFILL_STARTED, /* request; it leaves the queue (again after a preemption) */
+    EVENT_FIRST_TOKEN,     /* request */
+    EVENT_BUFFERED,        /* request; pbd */
+    EVENT_PULL_STARTED,    /* request; pbd */
+    EVENT_PULLED,          /* request; pbd: its KV is in the decode replica */
+    EVENT_DECODE_STARTED,  /* request; its first decode step begins */
+    EVENT_PREEMPTED,       /* request; its KV is dropped, it queues again */
+    EVENT_COMPLETED,       /* request */
+    EVENT_DROPPED,         /* request; the run was interrupted before it ended */
+    EVENT_STEP,         /* replica, stage, start_s, batch…: only to observers that want steps */
+    EVENT_TRANSFER,     /* purpose, from, to, bytes, start_s: only to those that want transfers */
+    EVENT_BACKPRESSURE, /* pool, paused */
     N_EVENT_KINDS
 } EventKind;
 
@@ -41,16 +41,16 @@ typedef struct Event {
     const ServedRequest *request; /* NULL where none is concerned */
     /* STEP */
     const ReplicaPlan *replica;
-    guint replica_id;             /* its place in Plan.replicas */
+    guint replica_id; /* its place in Plan.replicas */
     guint stage;
     guint micro_batch;
     guint prefill_requests, decode_requests; /* in the step */
     guint32 prefill_tokens;
-    double all_reduce_s;          /* of the step's time, at its end */
+    double all_reduce_s;                 /* of the step's time, at its end */
     const ServedRequest *const *members; /* the step's requests, first prefill then decode */
     /* TRANSFER */
     TransferPurpose purpose;
-    guint from, to;               /* clusters */
+    guint from, to; /* clusters */
     double bytes;
     /* BACKPRESSURE */
     guint pool;
@@ -61,15 +61,15 @@ typedef struct Event {
 typedef struct SimulationSample {
     double time_s;
     guint64 arrived, completed, rejected;
-    guint64 waiting;      /* in queues, before prefill */
-    guint64 prefilling;   /* prompt under way, or its KV still migrating */
-    guint64 buffered;     /* KV rests in the buffer */
+    guint64 waiting;    /* in queues, before prefill */
+    guint64 prefilling; /* prompt under way, or its KV still migrating */
+    guint64 buffered;   /* KV rests in the buffer */
     guint64 pulling;
-    guint64 running;      /* decoding, or ready to join its micro-batch */
+    guint64 running; /* decoding, or ready to join its micro-batch */
     guint64 generated_tokens;
-    double buffer_bytes;  /* reserved in the buffer pools */
-    double kv_bytes;      /* held in decode or colocated replicas */
-    guint paused_pools;   /* pools whose admission is stopped by backpressure */
+    double buffer_bytes; /* reserved in the buffer pools */
+    double kv_bytes;     /* held in decode or colocated replicas */
+    guint paused_pools;  /* pools whose admission is stopped by backpressure */
 } SimulationSample;
 
 typedef struct Observer Observer;
@@ -77,7 +77,7 @@ struct Observer {
     void (*notify)(Observer *observer, const Event *event);
     /* Called once for each multiple of the sampling interval, before later events; may be NULL. */
     void (*sample)(Observer *observer, const SimulationSample *sample);
-    gboolean wants_steps;     /* every step singly; turns fast-forward off */
+    gboolean wants_steps; /* every step singly; turns fast-forward off */
     gboolean wants_transfers;
 };
 

@@ -15,30 +15,31 @@ void time_integral_add(TimeIntegral *quantity, double now_s, double change);
 double time_integral_until(const TimeIntegral *quantity, double now_s);
 
 typedef struct StageTotals {
-    double busy_s;         /* a step was running */
-    double all_reduce_s;   /* of it, in all-reduces */
+    double busy_s;       /* a step was running */
+    double all_reduce_s; /* of it, in all-reduces */
     guint64 steps;
 } StageTotals;
 
 typedef struct ReplicaTotals {
     guint n_stages;
     StageTotals *stages;
-    double first_busy_s, last_busy_s; /* span from its first step's start to its last's end; −1 none */
+    double first_busy_s,
+        last_busy_s; /* span from its first step's start to its last's end; −1 none */
     TimeIntegral kv_bytes;
-    guint64 prefill_tokens;  /* computed here, recomputation included */
-    guint64 decode_tokens;   /* generated here */
+    guint64 prefill_tokens; /* computed here, recomputation included */
+    guint64 decode_tokens;  /* generated here */
 } ReplicaTotals;
 
 typedef struct Ledger {
-    double end_s;                   /* the date of the last event: the makespan */
+    double end_s; /* the date of the last event: the makespan */
     guint64 arrived, completed, dropped, rejected[N_REJECT_REASONS];
     guint64 preemptions;
     /* tokens */
-    guint64 prompt_tokens_in;       /* of requests not rejected */
-    guint64 output_tokens_asked;    /* … */
-    guint64 output_tokens_done;     /* generated and delivered */
-    guint64 output_tokens_dropped;  /* asked but never generated: dropped requests */
-    guint64 cached_prompt_tokens;   /* found in prefix caches */
+    guint64 prompt_tokens_in;           /* of requests not rejected */
+    guint64 output_tokens_asked;        /* … */
+    guint64 output_tokens_done;         /* generated and delivered */
+    guint64 output_tokens_dropped;      /* asked but never generated: dropped requests */
+    guint64 cached_prompt_tokens;       /* found in prefix caches */
     guint64 prefix_blocks, prefix_hits; /* blocks looked up, found */
     /* KV, bytes, over all replicas and buffers */
     double kv_allocated, kv_freed;
@@ -48,15 +49,15 @@ typedef struct Ledger {
     guint64 transfers[N_PURPOSES];
     /* queue (Little's law): ∫ waiting dt, and the waits summed request by request */
     TimeIntegral waiting;
-    double waited_s;                /* by requests that left the queue, preempted ones again */
+    double waited_s; /* by requests that left the queue, preempted ones again */
     /* pools */
     guint n_replicas;
-    ReplicaTotals *replicas;        /* as in Plan.replicas */
+    ReplicaTotals *replicas; /* as in Plan.replicas */
     guint n_pools;
-    TimeIntegral *buffer_bytes;     /* a pool; reserved */
-    double *paused_s;               /* a pool: time under backpressure */
+    TimeIntegral *buffer_bytes; /* a pool; reserved */
+    double *paused_s;           /* a pool: time under backpressure */
     /* engine */
-    guint64 steps;                  /* stage steps, passed singly or in fast-forward */
+    guint64 steps;                               /* stage steps, passed singly or in fast-forward */
     guint64 execs, sleeps, comms, timers, wakes; /* activities given to SimGrid */
 } Ledger;
 

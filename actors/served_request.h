@@ -18,12 +18,12 @@ const char *reject_reason_name(RejectReason reason);
 typedef struct ServedRequest {
     Request request;
     RejectReason rejected;
-    guint pool;             /* -1 (G_MAXUINT) until routed */
-    guint prefill_replica;  /* index among the pool's replicas of that role */
+    guint pool;            /* -1 (G_MAXUINT) until routed */
+    guint prefill_replica; /* index among the pool's replicas of that role */
     guint decode_replica;
-    guint32 cached_tokens;  /* of the prompt, found in the prefix cache at the first prefill */
-    guint32 prefilled;      /* prompt tokens (and recomputed ones) whose KV exists */
-    guint32 generated;      /* output tokens produced */
+    guint32 cached_tokens; /* of the prompt, found in the prefix cache at the first prefill */
+    guint32 prefilled;     /* prompt tokens (and recomputed ones) whose KV exists */
+    guint32 generated;     /* output tokens produced */
     guint32 preemptions;
     double prefill_start_s; /* first admitted: left the queue */
     double first_token_s;   /* end of the prompt's last stage */

@@ -14,15 +14,15 @@ typedef struct SimulationSetup {
     RequestSource *source;
     Observer *const *observers;
     guint n_observers;
-    gboolean fast_forward;       /* pass steps without waking an actor where nothing can change */
-    double sample_interval_s;    /* 0: no samples */
+    gboolean fast_forward;    /* pass steps without waking an actor where nothing can change */
+    double sample_interval_s; /* 0: no samples */
     volatile sig_atomic_t *interrupted; /* set by a signal handler: stop at the next event */
 } SimulationSetup;
 
 typedef enum {
-    OUTCOME_FINISHED,    /* every request completed or was rejected */
-    OUTCOME_INTERRUPTED, /* by a signal; the rest counted as dropped */
-    OUTCOME_DEADLOCK,    /* nothing can happen any more; 'error' says who waits for whom */
+    OUTCOME_FINISHED,      /* every request completed or was rejected */
+    OUTCOME_INTERRUPTED,   /* by a signal; the rest counted as dropped */
+    OUTCOME_DEADLOCK,      /* nothing can happen any more; 'error' says who waits for whom */
     OUTCOME_SOURCE_FAILED, /* the trace went bad under way; 'error' says where */
 } SimulationOutcome;
 

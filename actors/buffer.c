@@ -1,0 +1,246 @@
+/* The bounded buffer between prefill and decode (THInfer III.D.2): room is reserved before a prompt
+ * is begun, its KV arrives layer by layer, rests, and is pulled when a micro-batch has room. */
+#include "actors/serving.h"
+
+#include "platforms/platform.h"
+#include "policies/batching.h"
+
+static void buffer_account(Pool *pool, double time_s, double change) {
+    Simulation *simulation = pool->simulation;
+    TimeIntegral *bytes = &simulation->ledger->buffer_bytes[pool->index];
+    time_integral_add(bytes, time_s, change);
+    simulation->sample.buffer_bytes += change;
+    if (!backpressure_update(&pool->backpressure, bytes->value))
+        return;
+    gboolean paused = pool->backpressure.paused;
+    simulation->sample.paused_pools += paused ? 1 : -1u;
+    if (paused)
+        pool->paused_since_s = time_s;
+    else
+        simulation->ledger->paused_s[pool->index] += time_s - pool->paused_since_s;
+    Event event = {
+        .kind = EVENT_BACKPRESSURE, .time_s = time_s, .pool = pool->index, .paused = paused};
+    simulation_emit(simulation, &event);
+}
+
+gboolean buffer_reserve(Pool *pool, Served *served, double time_s) {
+    guint64 bytes = served->prefill_target * pool->simulation->kv_bytes_per_token;
+    guint emptiest = 0;
+    double most_free = -1;
+    for (guint i = 0; i < pool->n_buffers; i++) {
+        double left = pool->buffers[i]->bytes - (double)pool->buffer_used[i];
+        if (left > most_free) {
+            most_free = left;
+            emptiest = i;
+        }
+    }
+    if ((double)bytes > most_free) {
+        pool->reservation_blocked = TRUE;
+        return FALSE;
+    }
+    served->buffer = emptiest;
+    served->buffer_bytes = bytes;
+    pool->buffer_used[emptiest] += bytes;
+    pool->simulation->ledger->buffer_allocated += (double)bytes;
+    buffer_account(pool, time_s, (double)bytes);
+    return TRUE;
+}
+
+void buffer_free(Served *served, double time_s) {
+    Pool *pool = served->entry->pool;
+    double bytes = (double)served->buffer_bytes;
+    pool->buffer_used[served->buffer] -= served->buffer_bytes;
+    served->buffer_bytes = 0;
+    pool->simulation->ledger->buffer_freed += bytes;
+    buffer_account(pool, time_s, -bytes);
+    pool->reservation_blocked = FALSE;
+    for (guint i = 0; i < pool->entries->len; i++)
+        entry_wake(pool->entries->pdata[i]);
+}
+
+static void rest_in_buffer(Served *served, double time_s) {
+    Replica *replica = served->entry;
+    Pool *pool = replica->pool;
+    Simulation *simulation = replica->simulation;
+    entry_free_kv(served, time_s);
+    pool->upstream--;
+    simulation->sample.prefilling--;
+    if (served->ended) { /* its only token came with the prompt */
+        buffer_free(served, time_s);
+        request_release(served);
+    } else {
+        served->public.buffered_s = time_s;
+        simulation->sample.buffered++;
+        simulation_emit_request(simulation, EVENT_BUFFERED, time_s, served);
+        g_queue_push_tail(&pool->ready, served);
+    }
+    buffer_dispatch(pool, time_s);
+}
+
+static void migration_done(gpointer data, double time_s) {
+    Served *served = data;
+    served->migrations--;
+    if (served->prefilled && served->migrations == 0)
+        rest_in_buffer(served, time_s);
+}
+
+void buffer_prefill_ended(Served *served, double time_s) {
+    served->prefilled = TRUE;
+    if (served->migrations == 0)
+        rest_in_buffer(served, time_s);
+}
+
+static Transfer migration(const Stage *stage, const Chunk *chunk) {
+    Served *served = chunk->served;
+    served->migrations++;
+    return (Transfer){.purpose = PURPOSE_KV_MIGRATION,
+                      .from = stage->plan->clusters[0],
+                      .to = stage->replica->pool->buffers[served->buffer]->cluster,
+                      .done = migration_done,
+                      .data = served};
+}
+
+/* KV bytes of a chunk in one layer; the first one brings the cached tokens before it along. */
+static guint64 chunk_layer_bytes(const Stage *stage, const Chunk *chunk) {
+    guint64 tokens = (guint64)chunk->new_tokens + (chunk->first ? chunk->past_tokens : 0);
+    return tokens * model_kv_bytes_per_token_layer(stage->replica->simulation->setup.model);
+}
+
+/* Layer i of n has its KV at start + i·(end−start)/n, and layers are sent one after another, so the
+ * last one leaves at max over i of (its date + what then remains to send): the first layer's date
+ * or the last's decides. Two parts give exactly that: all but the last layer from the first date
+ * on, the last one not before the end. */
+void buffer_migrate_stage(Stage *stage, const Chunk *chunk, double start_s, double end_s) {
+    guint layers = stage->plan->layers;
+    guint64 layer_bytes = chunk_layer_bytes(stage, chunk);
+    Transfer transfer = migration(stage, chunk);
+    if (layers > 1) {
+        transfer.not_before_s[0] = start_s + (end_s - start_s) / layers;
+        transfer.bytes[0] = layer_bytes * (layers - 1);
+        transfer.n_parts = 1;
+    }
+    transfer.not_before_s[transfer.n_parts] = end_s;
+    transfer.bytes[transfer.n_parts++] = layer_bytes;
+    courier_send(stage->replica->simulation, &transfer);
+}
+
+void buffer_migrate_layer(Stage *stage, const Chunk *chunk) {
+    Transfer transfer = migration(stage, chunk);
+    transfer.bytes[0] = chunk_layer_bytes(stage, chunk);
+    transfer.n_parts = 1;
+    courier_send(stage->replica->simulation, &transfer);
+}
+
+static void pull_done(gpointer data, double time_s) {
+    Served *served = data;
+    if (--served->pulls > 0)
+        return;
+    Simulation *simulation = served->entry->simulation;
+    simulation->sample.pulling--;
+    simulation->sample.running++;
+    simulation_emit_request(simulation, EVENT_PULLED, time_s, served);
+    served->batch->pulling--;
+    decode_join(served);
+    buffer_free(served, time_s);
+    buffer_dispatch(served->entry->pool, time_s);
+}
+
+/* One flow to each processor of the stage's TP group, which shares that processor's NIC. */
+static void pull_stage(Served *served, const StagePlan *stage) {
+    Simulation *simulation = served->entry->simulation;
+    const Platform *platform = simulation->setup.platform;
+    guint64 bytes = served->prefill_target *
+                    model_kv_bytes_per_token_layer(simulation->setup.model) * stage->layers;
+    guint from = served->entry->pool->buffers[served->buffer]->cluster;
+    for (guint first = 0, next; first < stage->tp; first = next) {
+        guint processor = platform_processor_of(platform, stage->clusters[first]);
+        for (next = first + 1; next < stage->tp; next++)
+            if (platform_processor_of(platform, stage->clusters[next]) != processor)
+                break;
+        Transfer transfer = {.purpose = PURPOSE_KV_PULL,
+                             .from = from,
+                             .to = stage->clusters[first],
+                             .bytes = {bytes * next / stage->tp - bytes * first / stage->tp},
+                             .n_parts = 1,
+                             .done = pull_done,
+                             .data = served};
+        served->pulls++;
+        courier_send(simulation, &transfer);
+    }
+}
+
+static void pull_start(Served *served, MicroBatch *batch, double time_s) {
+    Replica *replica = batch->replica;
+    Simulation *simulation = replica->simulation;
+    simulation->sample.buffered--;
+    simulation->sample.pulling++;
+    served->batch = batch;
+    served->public.decode_replica = replica->plan->index;
+    served->public.pull_start_s = time_s;
+    batch->held++;
+    batch->pulling++;
+    if (batch->quota > 0)
+        batch->quota--;
+    decode_reserve(replica, served, time_s);
+    simulation_emit_request(simulation, EVENT_PULL_STARTED, time_s, served);
+    for (guint i = 0; i < replica->plan->n_stages; i++)
+        pull_stage(served, &replica->plan->stages[i]);
+}
+
+static gboolean batch_is_open(MicroBatch *batch, const Pool *pool) {
+    const DecodeSpec *spec = &pool->simulation->setup.policy->decode;
+    if (batch->quota > 0)
+        return TRUE;
+    BatchState state = {.running = batch->members->len + batch->joining->len,
+                        .held = batch->held,
+                        .slots = (guint)spec->slots,
+                        .ready = g_queue_get_length((GQueue *)&pool->ready),
+                        .upstream_quiet = entry_quiet(pool)};
+    guint admitted = batching_admit(spec->batching, &state);
+    if (spec->batching == BATCHING_SYNCHRONOUS)
+        batch->quota = admitted;
+    return admitted > 0;
+}
+
+/* The open micro-batch with the fewest slots taken, on a replica with room for the KV. */
+static MicroBatch *choose_batch(Pool *pool, const Served *served) {
+    MicroBatch *best = NULL;
+    for (guint i = 0; i < pool->decoders->len; i++) {
+        Replica *replica = pool->decoders->pdata[i];
+        if (!decode_can_reserve(replica, served))
+            continue;
+        for (guint j = 0; j < replica->n_batches; j++) {
+            MicroBatch *batch = &replica->batches[j];
+            if (!batch_is_open(batch, pool))
+                continue;
+            if (batch->quota > 0)
+                return batch; /* fill one synchronous batch before the next */
+            if (!best || batch->held < best->held)
+                best = batch;
+        }
+    }
+    return best;
+}
+
+/* A synchronous batch that was to take more than its replica can hold starts with what it has. */
+static void close_quotas(Pool *pool) {
+    for (guint i = 0; i < pool->decoders->len; i++) {
+        Replica *replica = pool->decoders->pdata[i];
+        for (guint j = 0; j < replica->n_batches; j++)
+            replica->batches[j].quota = 0;
+    }
+}
+
+void buffer_dispatch(Pool *pool, double time_s) {
+    if (pool->simulation->stopping)
+        return;
+    Served *served;
+    while ((served = g_queue_peek_head(&pool->ready))) {
+        MicroBatch *batch = choose_batch(pool, served);
+        if (!batch)
+            break;
+        g_queue_pop_head(&pool->ready);
+        pull_start(served, batch, time_s);
+    }
+    close_quotas(pool);
+}

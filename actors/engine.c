@@ -1,0 +1,156 @@
+#include "actors/engine.h"
+
+#include "actors/engine_shim.h"
+#include <math.h>
+#include <simgrid/comm.h>
+#include <simgrid/engine.h>
+#include <simgrid/exec.h>
+#include <simgrid/semaphore.h>
+#include <xbt/config.h>
+#include <xbt/log.h>
+
+/* SimGrid's engine is one static object a process; these counts belong to it. */
+static EngineCounts counts;
+
+void engine_init(void) {
+    char program[] = "infergrid";
+    char *argv[] = {program, NULL};
+    int argc = 1;
+    simgrid_init(&argc, argv);
+    xbt_log_control_set("root.app:file:/dev/null"); /* we report in our own words */
+
+    sg_cfg_set_string("network/model", "CM02");
+    sg_cfg_set_boolean("network/crosstraffic", "no");
+    sg_cfg_set_double("network/TCP-gamma", 0);
+    sg_cfg_set_double("surf/precision", 1e-12);
+    sg_cfg_set_int("contexts/stack-size", 64);
+    const char *factory = g_getenv("INFERGRID_CONTEXT_FACTORY");
+    if (factory)
+        sg_cfg_set_string("contexts/factory", factory);
+    counts = (EngineCounts){0};
+}
+
+void engine_run(void (*on_deadlock)(gpointer data), gpointer data) {
+    shim_on_deadlock(on_deadlock, data);
+    simgrid_run();
+}
+
+double engine_now(void) {
+    return simgrid_get_clock();
+}
+
+EngineCounts engine_counts(void) {
+    return counts;
+}
+
+void engine_actor_start(const char *name, sg_host_t host, void (*body)(int, char **),
+                        gpointer data) {
+    sg_actor_t actor = sg_actor_init(name, host);
+    sg_actor_set_data(actor, data);
+    sg_actor_set_stacksize(actor, 64); /* KiB */
+    sg_actor_start(actor, body, 0, NULL);
+}
+
+gpointer engine_actor_data(void) {
+    return sg_actor_self_get_data();
+}
+
+/* The farthest date towards 'date' that the clock reaches without rounding. */
+static double exact_hop(double now, double date) {
+    return now > 0 && date > 2 * now ? 2 * now : date;
+}
+
+void engine_sleep_until(double date_s) {
+    double now;
+    while ((now = simgrid_get_clock()) < date_s) {
+        counts.sleeps++;
+        double delay = exact_hop(now, date_s) - now;
+        /* SimGrid rounds a shorter sleep up to its precision and would never arrive. */
+        sg_actor_sleep_for(MAX(delay, 1e-12));
+    }
+}
+
+void engine_yield(void) {
+    sg_actor_yield();
+}
+
+struct Wake {
+    sg_sem_t semaphore;
+    ShimTimer *timer;
+    gboolean waiting;
+    gboolean signalled;
+};
+
+Wake *wake_new(void) {
+    Wake *wake = g_new0(Wake, 1);
+    wake->semaphore = sg_sem_init(0);
+    return wake;
+}
+
+void wake_free(Wake *wake) {
+    if (!wake)
+        return;
+    sg_sem_destroy(wake->semaphore);
+    g_free(wake);
+}
+
+/* Lets the waiting actor go on; it sees in 'signalled' why. */
+static void wake_release(Wake *wake) {
+    wake->waiting = FALSE;
+    counts.wakes++;
+    sg_sem_release(wake->semaphore);
+}
+
+void wake_signal(Wake *wake) {
+    wake->signalled = TRUE;
+    if (!wake->waiting)
+        return;
+    if (wake->timer) {
+        shim_timer_cancel(wake->timer);
+        wake->timer = NULL;
+    }
+    wake_release(wake);
+}
+
+static void wake_on_timer(void *data) {
+    Wake *wake = data;
+    wake->timer = NULL;
+    wake_release(wake);
+}
+
+gboolean wake_wait_until(Wake *wake, double date_s) {
+    while (!wake->signalled) {
+        double now = simgrid_get_clock();
+        if (now >= date_s)
+            return FALSE;
+        if (isfinite(date_s)) {
+            counts.timers++;
+            wake->timer = shim_timer_set(exact_hop(now, date_s), wake_on_timer, wake);
+        }
+        wake->waiting = TRUE;
+        sg_sem_acquire(wake->semaphore);
+    }
+    wake->signalled = FALSE;
+    return TRUE;
+}
+
+EngineTransfer *engine_transfer_begin(sg_host_t from, sg_host_t to, guint64 bytes) {
+    counts.comms++;
+    return (EngineTransfer *)shim_send_begin(from, to, bytes);
+}
+
+void engine_transfer_wait(EngineTransfer *transfer) {
+    sg_comm_wait((sg_comm_t)transfer);
+}
+
+EngineExec *engine_exec_begin(sg_host_t host, double work) {
+    counts.execs++;
+    sg_exec_t exec = sg_actor_exec_init(work);
+    sg_exec_set_host(exec, host);
+    sg_exec_start(exec);
+    return (EngineExec *)exec;
+}
+
+void engine_exec_wait(EngineExec *exec) {
+    sg_exec_wait((sg_exec_t)exec);
+}

@@ -1,0 +1,60 @@
+/* The one door to SimGrid's engine: set-up, actors, the clock, waiting, and transfers. What the C
+ * API lacks (timers, host-to-host communications, the deadlock hook) is in engine_shim.cpp. */
+#ifndef ACTORS_ENGINE_H
+#define ACTORS_ENGINE_H
+
+#include <glib.h>
+#include <simgrid/actor.h>
+#include <simgrid/host.h>
+
+G_BEGIN_DECLS
+
+/* What was asked of SimGrid, for the ledger and the benchmarks. */
+typedef struct EngineCounts {
+    guint64 execs, sleeps, comms, timers, wakes;
+} EngineCounts;
+
+/* Starts the engine with the settings that make it exact: CM02 network without cross-traffic or
+ * TCP windows, picosecond precision, small stacks. INFERGRID_CONTEXT_FACTORY (raw, boost,
+ * ucontext, thread) overrides how actors switch; sanitizers need 'thread'. Once a process. */
+void engine_init(void);
+/* Runs until no actor is left. 'on_deadlock' is called (once, with 'data') if they wait for each
+ * other for ever; they are then killed and the run ends. */
+void engine_run(void (*on_deadlock)(gpointer data), gpointer data);
+double engine_now(void);
+EngineCounts engine_counts(void);
+
+/* Starts an actor whose body gets 'data' through engine_actor_data. 64 KiB of stack. */
+void engine_actor_start(const char *name, sg_host_t host, void (*body)(int, char **),
+                        gpointer data);
+gpointer engine_actor_data(void);
+
+/* Sleeps until the clock is exactly 'date_s' (no-op when that is past), in hops that at most double
+ * the clock: only then is now + (date − now) == date in floating point. */
+void engine_sleep_until(double date_s);
+/* Lets everything else that is due at this date run first. */
+void engine_yield(void);
+
+/* A wait that a date or a signal can end. One actor waits; anyone may signal; a signal sent while
+ * nobody waits ends the next wait at once. */
+typedef struct Wake Wake;
+Wake *wake_new(void);
+void wake_free(Wake *wake);
+void wake_signal(Wake *wake);
+/* Until a signal (TRUE) or 'date_s' (FALSE; INFINITY waits for a signal alone). */
+gboolean wake_wait_until(Wake *wake, double date_s);
+
+/* Moves bytes from host to host and waits for the end; latency is not paid here. Several may be
+ * begun before the first is waited for. */
+typedef struct EngineTransfer EngineTransfer;
+EngineTransfer *engine_transfer_begin(sg_host_t from, sg_host_t to, guint64 bytes);
+void engine_transfer_wait(EngineTransfer *transfer); /* consumes it */
+
+/* Computes 'work' (in units of the host's speed) on a host. */
+typedef struct EngineExec EngineExec;
+EngineExec *engine_exec_begin(sg_host_t host, double work);
+void engine_exec_wait(EngineExec *exec); /* consumes it */
+
+G_END_DECLS
+
+#endif

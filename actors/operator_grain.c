@@ -1,0 +1,99 @@
+/* A step operator by operator: launches, multiply-accumulates beside off-chip bytes, and every
+ * message of every all-reduce. One rank stands for its TP group in computing, which is the same on
+ * all of them; messages are sent by all. */
+#include "actors/serving.h"
+
+#include "platforms/network.h"
+#include "platforms/topology.h"
+
+static void pass(double seconds) {
+    if (seconds > 0)
+        engine_sleep_until(engine_now() + seconds);
+}
+
+static void run_op(Stage *stage, const Op *op) {
+    const Simulation *simulation = stage->replica->simulation;
+    const Platform *platform = simulation->setup.platform;
+    UnitCost cost = simulation->device.class->op_cost(&simulation->device, op);
+    sg_host_t host = topology_host(stage->plan->clusters[0]);
+    guint64 bytes = (guint64)(cost.memory_bytes + 0.5);
+    double work = cost.compute_s * platform_peak_macs(platform, simulation->setup.model->data_type);
+    EngineTransfer *memory = bytes > 0 ? engine_transfer_begin(host, host, bytes) : NULL;
+    EngineExec *compute = work > 0 ? engine_exec_begin(host, work) : NULL;
+    if (memory)
+        engine_transfer_wait(memory);
+    if (compute)
+        engine_exec_wait(compute);
+}
+
+static double longest_hop_latency(const Stage *stage) {
+    const Platform *platform = stage->replica->simulation->setup.platform;
+    const StagePlan *plan = stage->plan;
+    double longest = 0;
+    for (guint rank = 0; rank < plan->tp; rank++)
+        longest = MAX(longest, network_latency(platform, plan->clusters[rank],
+                                               plan->clusters[(rank + 1) % plan->tp]));
+    return longest;
+}
+
+/* 2(n−1) rounds in which every rank sends an n-th of the vector to the next. */
+static void run_all_reduce(Stage *stage, const Op *op) {
+    Ledger *ledger = stage->replica->simulation->ledger;
+    const StagePlan *plan = stage->plan;
+    guint tp = plan->tp;
+    double latency_s = longest_hop_latency(stage), start_s = engine_now();
+    guint64 bytes = (guint64)(op->bytes_out / tp + 0.5);
+    g_autofree EngineTransfer **messages = g_new(EngineTransfer *, tp);
+    for (guint round = 0; round < 2 * (tp - 1); round++) {
+        pass(latency_s);
+        for (guint rank = 0; rank < tp; rank++)
+            messages[rank] =
+                engine_transfer_begin(topology_host(plan->clusters[rank]),
+                                      topology_host(plan->clusters[(rank + 1) % tp]), bytes);
+        for (guint rank = 0; rank < tp; rank++)
+            engine_transfer_wait(messages[rank]);
+        ledger->bytes_sent[PURPOSE_ALL_REDUCE] += (double)(bytes * tp);
+        ledger->bytes_received[PURPOSE_ALL_REDUCE] += (double)(bytes * tp);
+    }
+    ledger->transfers[PURPOSE_ALL_REDUCE]++;
+    stage->totals->all_reduce_s += engine_now() - start_s;
+}
+
+static void run_graph(Stage *stage, const OpGraph *graph) {
+    const DeviceModel *device = &stage->replica->simulation->device;
+    for (guint i = 0; i < graph->units->len; i++) {
+        const FusionUnit *unit = &g_array_index(graph->units, FusionUnit, i);
+        pass(device->class->unit_cost(device, unit).launch_s);
+        for (gsize j = 0; j < unit->n_ops; j++) {
+            if (unit->ops[j].kind == OP_ALL_REDUCE)
+                run_all_reduce(stage, &unit->ops[j]);
+            else
+                run_op(stage, &unit->ops[j]);
+        }
+    }
+}
+
+static void run_layers(Stage *stage, const Step *step, const OpGraph *layer) {
+    for (guint i = 0; i < stage->plan->layers; i++) {
+        run_graph(stage, layer);
+        if (stage->replica->plan->role == ROLE_PREFILL)
+            for (guint c = 0; c < step->chunks->len; c++)
+                buffer_migrate_layer(stage, &g_array_index(step->chunks, Chunk, c));
+    }
+}
+
+void operator_grain_run(Stage *stage, const Step *step) {
+    const Model *model = stage->replica->simulation->setup.model;
+    BatchShape shape = stage_batch_shape(stage, step);
+    guint tp = stage->plan->tp;
+    if (stage->index == 0) {
+        g_autoptr(OpGraph) embedding = op_graph_embedding(model, &shape, tp);
+        run_graph(stage, embedding);
+    }
+    g_autoptr(OpGraph) layer = op_graph_layer(model, &shape, tp);
+    run_layers(stage, step, layer);
+    if (stage->index + 1 == stage->replica->plan->n_stages) {
+        g_autoptr(OpGraph) head = op_graph_head(model, &shape, tp);
+        run_graph(stage, head);
+    }
+}

@@ -1,0 +1,321 @@
+/* A pipeline stage: takes the next step, lets its time pass, hands it on. One actor stands for the
+ * whole TP group, whose ranks do the same at the same time. */
+#include "actors/serving.h"
+
+#include "platforms/topology.h"
+#include <math.h>
+
+/* Bytes of the vector of one all-reduce of the step. */
+static double all_reduce_bytes(const Stage *stage, const Step *step) {
+    return step_cost_all_reduce_bytes(stage->cost, step->prefill_tokens + step->decodes);
+}
+
+/* All all-reduces of a step, one after another, with nobody else on their links. */
+static double all_reduce_seconds(const Stage *stage, guint32 tokens) {
+    guint rounds = step_cost_all_reduces(stage->cost);
+    if (rounds == 0)
+        return 0;
+    return rounds * (stage->ring_fixed_s +
+                     step_cost_all_reduce_bytes(stage->cost, tokens) * stage->ring_per_byte_s);
+}
+
+double stage_decode_seconds(Stage *stage, guint members, guint64 contexts) {
+    double seconds = step_cost_decode_seconds(stage->cost, members, contexts);
+    return stage->ring_shared ? seconds : seconds + all_reduce_seconds(stage, members);
+}
+
+BatchShape stage_batch_shape(Stage *stage, const Step *step) {
+    g_array_set_size(stage->segments, 0);
+    for (guint i = 0; i < step->chunks->len; i++) {
+        const Chunk *chunk = &g_array_index(step->chunks, Chunk, i);
+        Segment segment = {chunk->new_tokens, chunk->past_tokens};
+        g_array_append_val(stage->segments, segment);
+    }
+    const MicroBatch *batch = step->batch;
+    for (guint i = 0; i < step->decodes; i++) {
+        const Served *served = batch->members->pdata[i];
+        guint64 past = served->public.request.prompt_tokens + served->generated_before +
+                       (batch->steps_done - served->joined_at) - 1;
+        Segment segment = {1, (guint32)past};
+        g_array_append_val(stage->segments, segment);
+    }
+    return (BatchShape){.segments = (const Segment *)stage->segments->data,
+                        .n_segments = stage->segments->len,
+                        .sampled = step->sampled};
+}
+
+/* Compute, plus the all-reduces where their time needs no flows. */
+static double step_seconds(Stage *stage, const Step *step) {
+    if (step->chunks->len == 0)
+        return stage_decode_seconds(stage, step->decodes, step->contexts);
+    BatchShape shape = stage_batch_shape(stage, step);
+    double seconds = step_cost_batch(stage->cost, &shape).seconds;
+    return stage->ring_shared
+               ? seconds
+               : seconds + all_reduce_seconds(stage, step->prefill_tokens + step->decodes);
+}
+
+/* ---- all-reduces that share links with other traffic ---------------------------------------- */
+
+static void ring_flow_done(gpointer data, double time_s) {
+    Stage *stage = data;
+    (void)time_s;
+    if (--stage->transfers_pending == 0)
+        wake_signal(stage->wake);
+}
+
+/* Every rank sends 2(n−1)/n of each vector to the next one, in 2(n−1) rounds of latency: as one
+ * flow a rank for all vectors of the step. */
+static void all_reduce_flows(Stage *stage, const Step *step) {
+    const StagePlan *plan = stage->plan;
+    guint tp = plan->tp;
+    double vectors = step_cost_all_reduces(stage->cost) * all_reduce_bytes(stage, step);
+    guint64 bytes = (guint64)(vectors * 2 * (tp - 1) / tp);
+    double begin_s = engine_now() + step_cost_all_reduces(stage->cost) * stage->ring_fixed_s;
+    stage->transfers_pending = tp;
+    for (guint rank = 0; rank < tp; rank++) {
+        Transfer transfer = {.purpose = PURPOSE_ALL_REDUCE,
+                             .from = plan->clusters[rank],
+                             .to = plan->clusters[(rank + 1) % tp],
+                             .bytes = {bytes},
+                             .not_before_s = {begin_s},
+                             .n_parts = 1,
+                             .done = ring_flow_done,
+                             .data = stage};
+        courier_send(stage->replica->simulation, &transfer);
+    }
+    while (stage->transfers_pending > 0)
+        wake_wait_until(stage->wake, INFINITY);
+}
+
+/* Where no flows run, the books are kept here. */
+static void count_private_all_reduce(Stage *stage, const Step *step, guint64 steps) {
+    guint vectors = step_cost_all_reduces(stage->cost);
+    if (vectors == 0)
+        return;
+    Ledger *ledger = stage->replica->simulation->ledger;
+    guint tp = stage->plan->tp;
+    double bytes = (double)steps * vectors * all_reduce_bytes(stage, step) * 2 * (tp - 1);
+    ledger->bytes_sent[PURPOSE_ALL_REDUCE] += bytes;
+    ledger->bytes_received[PURPOSE_ALL_REDUCE] += bytes;
+    ledger->transfers[PURPOSE_ALL_REDUCE] += steps * vectors;
+}
+
+/* ---- running a step ---------------------------------------------------------------------------
+ */
+
+static void wait_until(Stage *stage, double date_s) {
+    while (engine_now() < date_s && !stage->replica->simulation->stopping)
+        wake_wait_until(stage->wake, date_s);
+}
+
+static void run_at_step_grain(Stage *stage, const Step *step) {
+    double start_s = stage->now_s, end_s = start_s + step_seconds(stage, step);
+    if (stage->replica->plan->role == ROLE_PREFILL)
+        for (guint i = 0; i < step->chunks->len; i++)
+            buffer_migrate_stage(stage, &g_array_index(step->chunks, Chunk, i), start_s, end_s);
+    wait_until(stage, end_s);
+    stage->now_s = end_s;
+    if (stage->ring_shared && step_cost_all_reduces(stage->cost) > 0) {
+        all_reduce_flows(stage, step);
+        stage->now_s = engine_now();
+        stage->totals->all_reduce_s += stage->now_s - end_s;
+        return;
+    }
+    count_private_all_reduce(stage, step, 1);
+    stage->totals->all_reduce_s += all_reduce_seconds(stage, step->prefill_tokens + step->decodes);
+}
+
+static gboolean may_fast_forward(const Stage *stage, const Step *step) {
+    const Simulation *simulation = stage->replica->simulation;
+    return simulation->setup.fast_forward && !simulation->steps_wanted &&
+           stage->replica->plan->n_stages == 1 && step->chunks->len == 0 && !stage->ring_shared &&
+           simulation->setup.policy->grain == GRAIN_STEP &&
+           simulation->setup.policy->kv_reservation != KV_RESERVE_ON_DEMAND &&
+           step->batch->steps_to_finish > 1;
+}
+
+/* Passes steps until the first member ends or somebody can join: then the step under way is still
+ * done. Dates are the same sums as when stepping. */
+static void fast_forward(Stage *stage, Step *step) {
+    Replica *replica = stage->replica;
+    FastForward *forward = &replica->fast_forward;
+    double end_s = decode_fast_forward_end(replica, stage->now_s);
+    if (wake_wait_until(stage->wake, end_s) && !replica->simulation->stopping) {
+        double now_s = engine_now();
+        decode_sync(replica, now_s);
+        gboolean between = forward->done > 0 && forward->at_s == now_s;
+        forward->total = forward->done + (between ? 0 : 1);
+        end_s = forward->at_s;
+        if (!between)
+            end_s +=
+                stage_decode_seconds(stage, step->decodes, step->batch->contexts + step->decodes);
+        wait_until(stage, end_s);
+    }
+    if (replica->simulation->stopping)
+        end_s = engine_now();
+    decode_sync(replica, end_s);
+    forward->active = FALSE;
+    step->repeats = forward->done;
+    step->counted = TRUE;
+    stage->now_s = forward->at_s;
+    count_private_all_reduce(stage, step, forward->done);
+    stage->totals->all_reduce_s += (double)forward->done * all_reduce_seconds(stage, step->decodes);
+}
+
+static void report_step(Stage *stage, const Step *step, double start_s, double all_reduce_s) {
+    Simulation *simulation = stage->replica->simulation;
+    if (!simulation->steps_wanted)
+        return;
+    guint n_chunks = step->chunks->len;
+    g_autofree const ServedRequest **members =
+        g_new(const ServedRequest *, n_chunks + step->decodes + 1);
+    for (guint i = 0; i < n_chunks; i++)
+        members[i] = &g_array_index(step->chunks, Chunk, i).served->public;
+    for (guint i = 0; i < step->decodes; i++)
+        members[n_chunks + i] = &((Served *)step->batch->members->pdata[i])->public;
+    Event event = {.kind = EVENT_STEP,
+                   .time_s = stage->now_s,
+                   .start_s = start_s,
+                   .replica = stage->replica->plan,
+                   .replica_id = stage->replica->id,
+                   .stage = stage->index,
+                   .micro_batch = step->batch ? step->batch->index : 0,
+                   .prefill_requests = n_chunks,
+                   .decode_requests = step->decodes,
+                   .prefill_tokens = step->prefill_tokens,
+                   .all_reduce_s = all_reduce_s,
+                   .members = members};
+    simulation_emit(simulation, &event);
+}
+
+static void account_step(Stage *stage, const Step *step, double start_s) {
+    ReplicaTotals *totals = stage->replica->totals;
+    stage->totals->busy_s += stage->now_s - start_s;
+    stage->totals->steps += step->repeats;
+    stage->replica->simulation->ledger->steps += step->repeats;
+    if (totals->first_busy_s < 0)
+        totals->first_busy_s = start_s;
+    totals->last_busy_s = MAX(totals->last_busy_s, stage->now_s);
+}
+
+static void run(Stage *stage, Step *step) {
+    double start_s = stage->now_s, all_reduce_before = stage->totals->all_reduce_s;
+    if (stage->replica->simulation->setup.policy->grain == GRAIN_OPERATOR) {
+        operator_grain_run(stage, step);
+        stage->now_s = engine_now();
+    } else if (may_fast_forward(stage, step)) {
+        fast_forward(stage, step);
+    } else {
+        run_at_step_grain(stage, step);
+    }
+    engine_yield(); /* what else is due now may join the next step */
+    account_step(stage, step, start_s);
+    report_step(stage, step, start_s, stage->totals->all_reduce_s - all_reduce_before);
+}
+
+/* ---- between stages -----------------------------------------------------------------------------
+ */
+
+static gint by_hop(gconstpointer a, gconstpointer b, gpointer unused) {
+    (void)unused;
+    const Step *first = a, *second = b;
+    return first->hop_no < second->hop_no ? -1 : 1;
+}
+
+static void hop_done(gpointer data, double time_s) {
+    (void)time_s;
+    Step *step = data;
+    Stage *next = step->next_stage;
+    g_queue_insert_sorted(&next->inbox, step, by_hop, NULL);
+    if (next->idle)
+        wake_signal(next->wake);
+}
+
+/* Activations go from the first rank to the first rank of the next stage. */
+static void send_on(Stage *stage, Step *step) {
+    Simulation *simulation = stage->replica->simulation;
+    const Model *model = simulation->setup.model;
+    Stage *next = stage + 1;
+    guint64 tokens = (guint64)step->prefill_tokens + step->decodes;
+    step->hop_no = stage->hops_sent++;
+    step->next_stage = next;
+    Transfer transfer = {.purpose = PURPOSE_PIPELINE,
+                         .from = stage->plan->clusters[0],
+                         .to = next->plan->clusters[0],
+                         .bytes = {tokens * model->hidden * data_type_bytes(model->data_type)},
+                         .n_parts = 1,
+                         .done = hop_done,
+                         .data = step};
+    courier_send(simulation, &transfer);
+}
+
+static void batch_back_at_first_stage(gpointer data, double time_s) {
+    (void)time_s;
+    MicroBatch *batch = data;
+    batch->parked = TRUE;
+    decode_unpark(batch);
+}
+
+/* The sampled token ids go back to the first stage, 4 bytes each, and the micro-batch with them. */
+static void return_batch(Stage *last, MicroBatch *batch, guint sampled) {
+    if (last->index == 0) {
+        g_queue_push_tail(&last->replica->ready, batch);
+        return;
+    }
+    Transfer transfer = {.purpose = PURPOSE_PIPELINE,
+                         .from = last->plan->clusters[0],
+                         .to = last->replica->stages[0].plan->clusters[0],
+                         .bytes = {4 * (guint64)sampled},
+                         .n_parts = 1,
+                         .done = batch_back_at_first_stage,
+                         .data = batch};
+    courier_send(last->replica->simulation, &transfer);
+}
+
+static void hand_over(Stage *stage, Step *step) {
+    Replica *replica = stage->replica;
+    if (stage->index + 1 < replica->plan->n_stages) {
+        send_on(stage, step);
+        return;
+    }
+    MicroBatch *batch = step->batch;
+    guint sampled = step->sampled;
+    if (!batch) {
+        prefill_step_done(replica, step, stage->now_s);
+        return;
+    }
+    decode_step_done(replica, step, stage->now_s);
+    return_batch(stage, batch, sampled);
+}
+
+static Step *take(Stage *stage) {
+    Replica *replica = stage->replica;
+    if (stage->index == 0)
+        return replica->plan->role == ROLE_PREFILL ? prefill_form_step(replica, stage->now_s)
+                                                   : decode_form_step(replica, stage->now_s);
+    Step *step = g_queue_peek_head(&stage->inbox);
+    if (!step || step->hop_no != stage->hops_expected)
+        return NULL;
+    stage->hops_expected++;
+    return g_queue_pop_head(&stage->inbox);
+}
+
+void stage_main(int argc, char **argv) {
+    (void)argc, (void)argv;
+    Stage *stage = engine_actor_data();
+    Simulation *simulation = stage->replica->simulation;
+    while (!simulation->stopping) {
+        Step *step = take(stage);
+        if (!step) {
+            stage->idle = TRUE;
+            wake_wait_until(stage->wake, INFINITY);
+            stage->idle = FALSE;
+            stage->now_s = engine_now();
+            continue;
+        }
+        run(stage, step);
+        if (!simulation->stopping)
+            hand_over(stage, step);
+    }
+}
