@@ -24,9 +24,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(StepCost, step_cost_free)
 /* Any mix of prefill chunks and decode tokens; all-reduces not included. */
 UnitCost step_cost_batch(StepCost *cost, const BatchShape *batch);
 /* Seconds of a decode step of 'batch' requests whose contexts after the step sum to 'contexts';
- * the same double as step_cost_batch(…).seconds up to rounding, as long as attention is bound by the
- * same thing, memory or computing, for every request (on an MT-3000 always memory); otherwise a lower
- * bound, exact for equal contexts. O(1), amortised. */
+ * the same double as step_cost_batch(…).seconds up to rounding, as long as attention is bound by
+ * the same thing, memory or computing, for every request (on an MT-3000 always memory); otherwise
+ * a lower bound, exact for equal contexts. O(1), amortised. */
 double step_cost_decode_seconds(StepCost *cost, guint32 batch, guint64 contexts);
 /* Bytes of one all-reduce vector for 'tokens' tokens, and how many all-reduces a step has
  * (two a layer; none when tp is 1). */
