@@ -60,23 +60,24 @@ static const YamlField buffer_fields[] = {
      .help = "clusters that only hold KV, in each pool"},
     {CHOICE("backpressure", BufferSpec, backpressure, backpressure_names), .fallback = "watermark",
      .help = "the rule that stops admission when the buffer fills"},
-    {SHARE("high_watermark", BufferSpec, high_watermark), .fallback = "0.9", .min = 0.01,
+    {SHARE("high_watermark", BufferSpec, high_watermark), .fallback = "0.9", .min = YAML_ABOVE_ZERO,
      .help = "share of the buffer's bytes at which admission stops"},
     {SHARE("low_watermark", BufferSpec, low_watermark), .fallback = "0.7",
      .help = "share at which it resumes"},
 };
 
+/* What decode and colocated pools have in common. */
+/* clang-format off */
 #define DEGREE_FIELDS                                                                              \
     {COUNT("tp", DecodeSpec, tp), .fallback = "1", .min = 1, .max = MOST_DEGREE,                   \
      .help = "clusters that share each layer"},                                                    \
-        {COUNT("pp", DecodeSpec, pp), .fallback = "1", .min = 1, .max = MOST_DEGREE,               \
-         .help = "pipeline stages of a replica, and micro-batches in flight"},                     \
-        {COUNT("dp", DecodeSpec, dp), .fallback = "1", .min = 1, .max = MOST_COPIES,               \
-         .help = "replicas in each pool"},                                                         \
-    {                                                                                              \
-        COUNT("slots", DecodeSpec, slots), .fallback = "8", .min = 1, .max = MOST_COPIES,          \
-                                           .help = "requests that a micro-batch holds"             \
-    }
+    {COUNT("pp", DecodeSpec, pp), .fallback = "1", .min = 1, .max = MOST_DEGREE,                   \
+     .help = "pipeline stages of a replica, and micro-batches in flight"},                         \
+    {COUNT("dp", DecodeSpec, dp), .fallback = "1", .min = 1, .max = MOST_COPIES,                   \
+     .help = "replicas in each pool"},                                                             \
+    {COUNT("slots", DecodeSpec, slots), .fallback = "8", .min = 1, .max = MOST_COPIES,             \
+     .help = "requests that a micro-batch holds"}
+/* clang-format on */
 
 static const YamlField decode_fields[] = {
     DEGREE_FIELDS,
@@ -171,15 +172,25 @@ const YamlNode *policy_place(const YamlNode *section, const char *group, const c
     return place;
 }
 
+/* The key itself, where it stands in a mapping, or NULL. */
+static const YamlNode *key_node(const YamlNode *mapping, const char *key) {
+    for (guint i = 0; i < mapping->keys->len; i++) {
+        const YamlNode *candidate = g_ptr_array_index(mapping->keys, i);
+        if (strcmp(candidate->text, key) == 0)
+            return candidate;
+    }
+    return NULL;
+}
+
 /* Refuses the groups of the other mode. */
 static gboolean check_groups(const YamlNode *section, ServingMode mode, GError **error) {
     ServingMode other = mode == MODE_PBD ? MODE_COLOCATED : MODE_PBD;
     for (gsize i = 0; i < mode_groups[other].n_fields; i++) {
-        const char *key = mode_groups[other].fields[i].key;
-        if (yaml_get(section, key) != NULL)
-            return yaml_error(yaml_get(section, key), INPUT_ERROR_CONFLICT, error,
-                              "'%s' belongs to mode '%s', and this is '%s'", key, mode_names[other],
-                              mode_names[mode]);
+        const YamlNode *key = key_node(section, mode_groups[other].fields[i].key);
+        if (key != NULL)
+            return yaml_error(key, INPUT_ERROR_CONFLICT, error,
+                              "'%s' belongs to mode '%s', and this is '%s'", key->text,
+                              mode_names[other], mode_names[mode]);
     }
     return TRUE;
 }
@@ -238,17 +249,21 @@ static gboolean check_section(const YamlNode *section, const Policy *policy, GEr
                               prefill->prefix_cache_bytes, error);
 }
 
-Policy *policy_read(const YamlNode *section, GError **error) {
-    if (!yaml_expect(section, YAML_MAPPING, "the policy's keys", error))
-        return NULL;
-    /* Without a mode, either table reports that it is missing. */
-    int mode = MODE_PBD;
-    const YamlNode *mode_node = yaml_get(section, "mode");
-    if (mode_node != NULL && (!yaml_read_enum(mode_node, policy_mode_names, &mode, error) ||
-                              !check_groups(section, (ServingMode)mode, error)))
-        return NULL;
+/* Without a mode, the table that fits what is written reports that it is missing. */
+static gboolean read_mode(const YamlNode *section, ServingMode *mode, GError **error) {
+    const YamlNode *node = yaml_get(section, "mode");
+    int value = yaml_get(section, "colocated") != NULL ? MODE_COLOCATED : MODE_PBD;
+    if (node != NULL && !yaml_read_enum(node, policy_mode_names, &value, error))
+        return FALSE;
+    *mode = (ServingMode)value;
+    return node == NULL || check_groups(section, *mode, error);
+}
 
-    SectionTable table = section_table((ServingMode)mode);
+Policy *policy_read(const YamlNode *section, GError **error) {
+    ServingMode mode;
+    if (!yaml_expect(section, YAML_MAPPING, NULL, error) || !read_mode(section, &mode, error))
+        return NULL;
+    SectionTable table = section_table(mode);
     g_autoptr(Policy) policy = g_new0(Policy, 1);
     if (!yaml_read_fields(section, table.fields, table.n_fields, policy, error) ||
         !check_section(section, policy, error))
