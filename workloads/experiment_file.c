@@ -194,7 +194,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Override, override_free)
 
 static gboolean refuse_override(const char *origin, InputErrorCode code, const char *message,
                                 GError **error) {
-    g_set_error(error, INPUT_ERROR, code, "%s: %s", origin, message);
+    g_set_error(error, INPUT_ERROR, (gint)code, "%s: %s", origin, message);
     return FALSE;
 }
 

@@ -20,7 +20,7 @@ typedef struct ExperimentFile {
     char *path;
     YamlNode *root;                 /* the top mapping: version, seed and the sections */
     guint64 seed;                   /* default 1 */
-    YamlNode *sections[N_SECTIONS]; /* mappings within 'root'; NULL where there is no such section */
+    YamlNode *sections[N_SECTIONS]; /* mappings within 'root'; NULL where there is none */
     char *folders[N_SECTIONS];      /* the folder that relative paths within the section start
                                        from: that of the experiment, or of the section's file */
 } ExperimentFile;

@@ -221,16 +221,21 @@ static gboolean is_base(const Unit *unit) {
     return unit->exponent == 0 && unit->multiplier == 1 && unit->divisor == 1;
 }
 
+/* Units of which the value holds at least one, the SI unit, and the smallest one. */
+static gboolean is_candidate(const Unit *unit, double value, Dimension dimension) {
+    if (unit->dimension != dimension || !(unit->use & USE_EXACT))
+        return FALSE;
+    gboolean is_smallest = unit == units || unit[-1].dimension != dimension;
+    return is_smallest || is_base(unit) || fabsl(in_unit(value, unit)) >= 1;
+}
+
 char *units_format(double value, Dimension dimension) {
     char plain[64];
     char *shortest = NULL;
     for (gsize i = 0; i < G_N_ELEMENTS(units); i++) {
-        const Unit *unit = &units[i];
-        if (unit->dimension != dimension || !(unit->use & USE_EXACT))
+        if (!is_candidate(&units[i], value, dimension))
             continue;
-        if (!is_base(unit) && !(fabsl(in_unit(value, unit)) >= 1))
-            continue;
-        g_autofree char *text = write_exact(value, unit);
+        g_autofree char *text = write_exact(value, &units[i]);
         if (text == NULL || (shortest != NULL && strlen(text) > strlen(shortest)))
             continue;
         g_free(shortest);

@@ -63,7 +63,7 @@ static YamlNode *node_at(const Loader *loader, YamlNodeType type, const yaml_eve
 
 static void set_error_at(const Loader *loader, yaml_mark_t mark, InputErrorCode code,
                          GError **error, const char *message) {
-    g_set_error(error, INPUT_ERROR, code, "%s:%zu:%zu: %s", loader->name, mark.line + 1,
+    g_set_error(error, INPUT_ERROR, (gint)code, "%s:%zu:%zu: %s", loader->name, mark.line + 1,
                 mark.column + 1, message);
 }
 
@@ -375,9 +375,9 @@ gboolean yaml_error(const YamlNode *node, InputErrorCode code, GError **error, c
     g_autofree char *message = g_strdup_vprintf(format, arguments);
     va_end(arguments);
     if (node->line == 0)
-        g_set_error(error, INPUT_ERROR, code, "%s: %s", node->origin, message);
+        g_set_error(error, INPUT_ERROR, (gint)code, "%s: %s", node->origin, message);
     else
-        g_set_error(error, INPUT_ERROR, code, "%s:%u:%u: %s", node->origin, node->line,
+        g_set_error(error, INPUT_ERROR, (gint)code, "%s:%u:%u: %s", node->origin, node->line,
                     node->column, message);
     return FALSE;
 }
