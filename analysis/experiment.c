@@ -38,6 +38,10 @@ static gboolean window_is_open(const Experiment *experiment, const YamlNode *pla
     const OutputSpec *output = &experiment->output;
     double cut_s = output->warmup_s + output->cooldown_s;
     double last_s = experiment->facts.last_arrival_s;
+    if (experiment->facts.closed_loop && output->cooldown_s > 0) {
+        return yaml_error(place, INPUT_ERROR_CONFLICT, error,
+                          "'cooldown' needs a last arrival, which a closed loop has not");
+    }
     if (cut_s == 0 || experiment->facts.closed_loop || cut_s < last_s) {
         return TRUE;
     }

@@ -11,10 +11,11 @@ static int print_version(void) {
 }
 
 static int unknown_word(const char *word) {
-    gsize n_names = g_strv_length((char **)catalogue_command_names);
-    g_autofree char *hint = near_miss_hint(word, catalogue_command_names, n_names);
-    const char *kind = word[0] == '-' ? "option" : "command";
-    g_printerr("infergrid: unknown %s '%s'%s\n", kind, word, hint);
+    static const char *const options[] = {"--help", "--version", NULL};
+    gboolean is_option = word[0] == '-';
+    const char *const *known = is_option ? options : catalogue_command_names;
+    g_autofree char *hint = near_miss_hint(word, known, g_strv_length((char **)known));
+    g_printerr("infergrid: unknown %s '%s'%s\n", is_option ? "option" : "command", word, hint);
     return EXIT_WRONG_INPUT;
 }
 

@@ -110,7 +110,8 @@ static void zsh_option(GString *out, const Option *option) {
     }
     g_string_append_printf(out, "'[%s]", help);
     if (!flag) {
-        g_string_append_printf(out, ":%s:%s", option->value_name,
+        g_autofree char *value = quoted(option->value_name, ":\\");
+        g_string_append_printf(out, ":%s:%s", value,
                                option->kind == OPTION_DIRECTORY ? "_files -/" : "");
     }
     g_string_append_c(out, '\'');

@@ -38,7 +38,7 @@ typedef struct Run {
     RequestSource *source;
     Ledger ledger;
     SimulationOutcome outcome;
-    gint64 began_us;
+    RunFacts facts;
 } Run;
 
 static void run_free(Run *run) {
@@ -146,10 +146,11 @@ static gboolean files_open(Run *run, GError **error) {
 static gboolean observers_open(Run *run, GError **error) {
     const Experiment *experiment = run->experiment;
     run->observers = g_ptr_array_new();
-    run->metrics =
-        metrics_new(&experiment->slo, &experiment->output, experiment->facts.last_arrival_s);
+    const WorkloadFacts *facts = &experiment->facts;
+    double last_arrival_s = facts->closed_loop ? INFINITY : facts->last_arrival_s;
+    run->metrics = metrics_new(&experiment->slo, &experiment->output, last_arrival_s);
     g_ptr_array_add(run->observers, metrics_observer(run->metrics));
-    run->progress = progress_new(experiment->facts.requests, run->options->quiet);
+    run->progress = progress_new(facts->requests, run->options->quiet);
     if (run->progress != NULL) {
         g_ptr_array_add(run->observers, progress_observer(run->progress));
     }
@@ -170,7 +171,9 @@ static void run_simulate(Run *run, GError **error) {
         .sample_interval_s = run->series == NULL ? 0 : experiment->output.series_interval_s,
         .interrupted = interrupt_watch(),
     };
+    run_facts_simulation(&run->facts);
     run->outcome = simulation_run(&setup, &run->ledger, error);
+    run_facts_finish(&run->facts);
     metrics_finish(run->metrics, run->ledger.end_s);
     g_clear_pointer(&run->progress, progress_free);
 }
@@ -192,8 +195,7 @@ static gboolean run_is_sound(const Run *run, const GError *error) {
 static gboolean files_finish(Run *run, const SummaryInput *summary, GError **error) {
     g_autofree char *resolved = experiment_write(run->experiment);
     g_autofree char *answers = summary_json(summary);
-    g_autofree char *facts =
-        run_facts_json(&run->ledger, (double)(g_get_monotonic_time() - run->began_us) / 1e6);
+    g_autofree char *facts = run_facts_json(&run->facts, &run->ledger);
     return request_log_finish(run->requests, error) && series_log_finish(run->series, error) &&
            (run->timeline == NULL || timeline_finish(run->timeline, run->ledger.end_s, error)) &&
            output_folder_write(run->folder, "summary.json", answers, error) &&
@@ -214,6 +216,10 @@ static int run_report(Run *run, const GError *failure) {
     if (!run_is_sound(run, failure)) {
         return EXIT_UNFINISHED;
     }
+    if (!run->options->quiet) {
+        g_autofree char *line = run_facts_line(&run->facts, &run->ledger);
+        g_printerr("%s\n", line);
+    }
     g_autoptr(GError) error = NULL;
     if (run->folder != NULL && !files_finish(run, &summary, &error)) {
         g_printerr("infergrid: %s\n", error->message);
@@ -225,7 +231,7 @@ static int run_report(Run *run, const GError *failure) {
 static int simulate_run(const void *target) {
     g_autoptr(Run) run = g_new0(Run, 1);
     run->options = target;
-    run->began_us = g_get_monotonic_time();
+    run->facts = run_facts_begin();
     g_autoptr(GError) error = NULL;
     if (!usage_is_right(target, &error) || !run_prepare(run, &error) ||
         !observers_open(run, &error)) {
@@ -271,7 +277,7 @@ static const Option simulate_options[] = {
     {"json", 'j', OPTION_FLAG, OPTION_OFFSET(json), NULL, "off",
      "print the summary as JSON instead of a table"},
     {"quiet", 'q', OPTION_FLAG, OPTION_OFFSET(quiet), NULL, "off",
-     "show neither progress nor warnings"},
+     "show no progress, no warnings and no line about the wall time"},
 };
 
 const Command command_simulate = {
