@@ -14,7 +14,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Histogram, histogram_free)
 
 void histogram_add(Histogram *histogram, double value); /* value ≥ 0 and finite */
 guint64 histogram_count(const Histogram *histogram);
-double histogram_mean(const Histogram *histogram);      /* exact; 0 when empty */
+double histogram_mean(const Histogram *histogram); /* exact; 0 when empty */
 double histogram_min(const Histogram *histogram);
 double histogram_max(const Histogram *histogram);
 /* The value at rank q·(n−1), linear between neighbours as numpy's default does (exact range), the

@@ -14,8 +14,8 @@ typedef struct SummaryInput {
     SimulationOutcome outcome; /* a partial summary is marked as such */
 } SummaryInput;
 
-char *summary_table(const SummaryInput *input);  /* caller frees */
-char *summary_json(const SummaryInput *input);   /* caller frees; ends with a newline */
+char *summary_table(const SummaryInput *input); /* caller frees */
+char *summary_json(const SummaryInput *input);  /* caller frees; ends with a newline */
 
 /* Energy of the run in joules: Σ over the plan's clusters of idle power · makespan + (busy − idle)
  * power · busy time, plus node power · makespan for every node that the plan touches. */

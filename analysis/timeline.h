@@ -9,8 +9,8 @@
 
 typedef struct TimelineOptions {
     const Plan *plan;
-    gboolean ranks;        /* a track for each cluster instead of each TP group */
-    double from_s, to_s;   /* only what touches this window; to_s may be INFINITY */
+    gboolean ranks;      /* a track for each cluster instead of each TP group */
+    double from_s, to_s; /* only what touches this window; to_s may be INFINITY */
 } TimelineOptions;
 
 typedef struct Timeline Timeline;
