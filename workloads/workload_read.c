@@ -6,10 +6,11 @@
 /* Finds the trace: 'path' becomes absolute, so that the resolved section works from anywhere. */
 static gboolean find_trace(TraceSpec *trace, const YamlNode *node, const char *folder,
                            GError **error) {
-    trace->shown = data_file_find(trace->path, folder, "traces");
+    gboolean typed = node->line == 0; /* on the command line, so from the current folder */
+    trace->shown = data_file_find(trace->path, typed ? "." : folder, "traces");
     if (!trace->shown)
-        return yaml_error(node, INPUT_ERROR_MISSING, error,
-                          "no trace '%s' beside the file nor among the shipped ones", trace->path);
+        return yaml_error(node, INPUT_ERROR_MISSING, error, "no file '%s' for 'trace'",
+                          trace->path);
     g_autofree char *absolute = g_canonicalize_filename(trace->shown, NULL);
     g_free(trace->path);
     trace->path = g_steal_pointer(&absolute);
