@@ -32,16 +32,19 @@ static void write_stages(GString *out, const ReplicaPlan *replica, guint first, 
 }
 
 static void write_capacity(GString *out, const Plan *plan, const ReplicaPlan *replica,
-                           guint replicas) {
-    g_string_append_printf(
-        out,
-        "#   KV capacity: %" G_GUINT64_FORMAT " tokens a replica, %" G_GUINT64_FORMAT
-        " a pool; at max_context %" G_GUINT64_FORMAT " requests at once a replica\n",
-        replica->kv_tokens, replica->kv_tokens * replicas, replica->kv_tokens / plan->max_context);
+                           guint replicas, guint64 slots) {
+    g_string_append_printf(out,
+                           "#   KV capacity: %" G_GUINT64_FORMAT
+                           " tokens a replica, %" G_GUINT64_FORMAT " a pool",
+                           replica->kv_tokens, replica->kv_tokens * replicas);
+    g_string_append_printf(out,
+                           "; requests at max_context a replica: %" G_GUINT64_FORMAT
+                           " (slots: %" G_GUINT64_FORMAT ")\n",
+                           replica->kv_tokens / plan->max_context, slots * replica->n_stages);
 }
 
 /* The replicas of one role in the first pool; the other pools are alike. */
-static void write_role(GString *out, const Plan *plan, ReplicaRole role) {
+static void write_role(GString *out, const Plan *plan, const Policy *policy, ReplicaRole role) {
     const ReplicaPlan *replica = NULL;
     guint replicas = 0;
     for (guint i = 0; i < plan->n_replicas && plan->replicas[i].pool == 0; i++) {
@@ -63,7 +66,7 @@ static void write_role(GString *out, const Plan *plan, ReplicaRole role) {
         write_stages(out, replica, first, next - 1);
     }
     if (role != ROLE_PREFILL)
-        write_capacity(out, plan, replica, replicas);
+        write_capacity(out, plan, replica, replicas, policy->decode.slots);
 }
 
 static void write_buffers(GString *out, const Plan *plan) {
@@ -98,8 +101,8 @@ void plan_write_comments(const Plan *plan, const Policy *policy, const Model *mo
                            plan->clusters_used, plan->clusters_available, policy->pools,
                            policy->pools == 1 ? "" : "s", plan->max_context);
     write_formula(out, policy, model);
-    write_role(out, plan, ROLE_PREFILL);
+    write_role(out, plan, policy, ROLE_PREFILL);
     write_buffers(out, plan);
-    write_role(out, plan, ROLE_DECODE);
-    write_role(out, plan, ROLE_COLOCATED);
+    write_role(out, plan, policy, ROLE_DECODE);
+    write_role(out, plan, policy, ROLE_COLOCATED);
 }
