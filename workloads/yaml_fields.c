@@ -5,15 +5,16 @@
 
 #define MAX_COUNT 9007199254740992.0 /* 2^53: the largest that units_parse gives */
 
-/* A mapping and what messages about its absent keys say. */
+/* A mapping, what it may hold, and what messages about its absent keys say. */
 typedef struct Section {
     const YamlNode *mapping; /* may be NULL: only defaults */
     const YamlNode *place;   /* where an absent key is reported; may be NULL */
     const char *name;        /* the key it stands under; may be NULL */
+    const YamlField *fields;
+    gsize n_fields;
 } Section;
 
-static gboolean read_section(Section section, const YamlField *fields, gsize n_fields,
-                             gpointer target, GError **error);
+static gboolean read_section(const Section *section, gpointer target, GError **error);
 
 /* "expected <what> for '<key>', not <what stands there>". */
 static gboolean wrong_value(const YamlNode *node, const char *expected, GError **error) {
@@ -135,7 +136,7 @@ static guint64 count_bound(double bound) {
 
 static gboolean read_value(const YamlNode *node, const YamlField *field, gpointer slot,
                            GError **error) {
-    Section section = {node, node, field->key};
+    Section section = {node, node, field->key, field->fields, field->n_fields};
     switch (field->kind) {
     case YAML_FIELD_BOOL:
         return yaml_read_bool(node, slot, error);
@@ -148,30 +149,30 @@ static gboolean read_value(const YamlNode *node, const YamlField *field, gpointe
     case YAML_FIELD_STRING:
         return read_string(node, slot, error);
     case YAML_FIELD_SECTION:
-        return read_section(section, field->fields, field->n_fields, slot, error);
+        return read_section(&section, slot, error);
     }
     g_assert_not_reached();
 }
 
-static gboolean missing_key(Section section, const char *key, GError **error) {
+static gboolean missing_key(const Section *section, const char *key, GError **error) {
     g_autofree char *within =
-        section.name != NULL ? g_strdup_printf(" in '%s'", section.name) : g_strdup("");
-    if (section.place != NULL)
-        return yaml_error(section.place, INPUT_ERROR_MISSING, error, "missing key '%s'%s", key,
+        section->name != NULL ? g_strdup_printf(" in '%s'", section->name) : g_strdup("");
+    if (section->place != NULL)
+        return yaml_error(section->place, INPUT_ERROR_MISSING, error, "missing key '%s'%s", key,
                           within);
     g_set_error(error, INPUT_ERROR, INPUT_ERROR_MISSING, "missing key '%s'%s", key, within);
     return FALSE;
 }
 
-static gboolean read_absent(Section section, const YamlField *field, gpointer slot,
+static gboolean read_absent(const Section *section, const YamlField *field, gpointer slot,
                             GError **error) {
     if (field->fallback == NULL)
         return missing_key(section, field->key, error);
     if (strcmp(field->fallback, YAML_OPTIONAL) == 0)
         return TRUE;
     if (field->kind == YAML_FIELD_SECTION) {
-        Section inner = {NULL, section.place, field->key};
-        return read_section(inner, field->fields, field->n_fields, slot, error);
+        Section inner = {NULL, section->place, field->key, field->fields, field->n_fields};
+        return read_section(&inner, slot, error);
     }
     g_autoptr(YamlNode) node = yaml_scalar_new(field->fallback, "default");
     node->key = g_strdup(field->key);
@@ -182,38 +183,36 @@ static gboolean read_absent(Section section, const YamlField *field, gpointer sl
     return TRUE;
 }
 
-static gboolean refuse_unknown_keys(const YamlNode *mapping, const YamlField *fields,
-                                    gsize n_fields, GError **error) {
-    g_autofree const char **names = g_new(const char *, n_fields + 1);
-    for (gsize i = 0; i < n_fields; i++)
-        names[i] = fields[i].key;
-    names[n_fields] = NULL;
-    for (guint i = 0; i < mapping->keys->len; i++) {
-        const YamlNode *key = g_ptr_array_index(mapping->keys, i);
+static gboolean refuse_unknown_keys(const Section *section, GError **error) {
+    g_autofree const char **names = g_new0(const char *, section->n_fields + 1);
+    for (gsize i = 0; i < section->n_fields; i++)
+        names[i] = section->fields[i].key;
+    for (guint i = 0; i < section->mapping->keys->len; i++) {
+        const YamlNode *key = g_ptr_array_index(section->mapping->keys, i);
         if (g_strv_contains(names, key->text))
             continue;
         g_autofree char *found = yaml_describe(key);
-        g_autofree char *hint = near_miss_hint(key->text, names, n_fields);
+        g_autofree char *hint = near_miss_hint(key->text, names, section->n_fields);
         return yaml_error(key, INPUT_ERROR_UNKNOWN, error, "unknown key %s%s", found, hint);
     }
     return TRUE;
 }
 
-static gboolean read_section(Section section, const YamlField *fields, gsize n_fields,
-                             gpointer target, GError **error) {
-    if (section.mapping != NULL) {
-        if (!yaml_expect(section.mapping, YAML_MAPPING, NULL, error) ||
-            !refuse_unknown_keys(section.mapping, fields, n_fields, error))
-            return FALSE;
-    }
-    for (gsize i = 0; i < n_fields; i++) {
-        const YamlField *field = &fields[i];
-        gpointer slot = (char *)target + field->offset;
-        const YamlNode *value =
-            section.mapping != NULL ? yaml_get(section.mapping, field->key) : NULL;
-        gboolean done = value != NULL ? read_value(value, field, slot, error)
-                                      : read_absent(section, field, slot, error);
-        if (!done)
+static gboolean read_field(const Section *section, const YamlField *field, gpointer slot,
+                           GError **error) {
+    const YamlNode *value =
+        section->mapping != NULL ? yaml_get(section->mapping, field->key) : NULL;
+    return value != NULL ? read_value(value, field, slot, error)
+                         : read_absent(section, field, slot, error);
+}
+
+static gboolean read_section(const Section *section, gpointer target, GError **error) {
+    if (section->mapping != NULL && (!yaml_expect(section->mapping, YAML_MAPPING, NULL, error) ||
+                                     !refuse_unknown_keys(section, error)))
+        return FALSE;
+    for (gsize i = 0; i < section->n_fields; i++) {
+        const YamlField *field = &section->fields[i];
+        if (!read_field(section, field, (char *)target + field->offset, error))
             return FALSE;
     }
     return TRUE;
@@ -221,8 +220,9 @@ static gboolean read_section(Section section, const YamlField *fields, gsize n_f
 
 gboolean yaml_read_fields(const YamlNode *mapping, const YamlField *fields, gsize n_fields,
                           gpointer target, GError **error) {
-    Section section = {mapping, mapping, mapping != NULL ? mapping->key : NULL};
-    return read_section(section, fields, n_fields, target, error);
+    const char *name = mapping != NULL ? mapping->key : NULL;
+    Section section = {mapping, mapping, name, fields, n_fields};
+    return read_section(&section, target, error);
 }
 
 void yaml_fields_clear(const YamlField *fields, gsize n_fields, gpointer target) {

@@ -61,10 +61,10 @@ static YamlNode *node_at(const Loader *loader, YamlNodeType type, const yaml_eve
     return node;
 }
 
-static void set_error_at(const Loader *loader, yaml_mark_t mark, InputErrorCode code,
-                         GError **error, const char *message) {
-    g_set_error(error, INPUT_ERROR, (gint)code, "%s:%zu:%zu: %s", loader->name, mark.line + 1,
-                mark.column + 1, message);
+static void set_error_at(const Loader *loader, yaml_mark_t mark, GError **error,
+                         const char *message) {
+    g_set_error(error, INPUT_ERROR, INPUT_ERROR_SYNTAX, "%s:%zu:%zu: %s", loader->name,
+                mark.line + 1, mark.column + 1, message);
 }
 
 /* libyaml gives only the byte at which it could not read on. */
@@ -87,7 +87,7 @@ static void set_syntax_error(const Loader *loader, GError **error) {
     gboolean unreadable = parser->error == YAML_READER_ERROR;
     yaml_mark_t mark =
         unreadable ? mark_of_byte(loader, parser->problem_offset) : parser->problem_mark;
-    set_error_at(loader, mark, INPUT_ERROR_SYNTAX, error,
+    set_error_at(loader, mark, error,
                  parser->problem != NULL ? parser->problem : "cannot parse the text");
 }
 
@@ -98,13 +98,25 @@ static gboolean next_event(Loader *loader, yaml_event_t *event, GError **error) 
     return FALSE;
 }
 
+/* The text in single quotes, cut where it is long or its first line ends. */
+static char *quote(const char *text) {
+    gsize length = strcspn(text, "\r\n");
+    if (text[length] == '\0' && length <= MAX_QUOTED_BYTES)
+        return g_strdup_printf("'%s'", text);
+    const char *end = text + MIN(length, MAX_QUOTED_BYTES);
+    while (end > text && ((guchar)*end & 0xC0) == 0x80) /* not within a character */
+        end--;
+    return g_strdup_printf("'%.*s…'", (int)(end - text), text);
+}
+
 /* Anchors and tags would let one text mean another; nothing here needs them. */
 static gboolean is_plain(const Loader *loader, const yaml_event_t *event, GError **error) {
     const yaml_char_t *anchor = NULL, *tag = NULL;
-    const char *kind = "anchor '&";
+    const char *kind = "anchor", *sign = "&";
     switch (event->type) {
     case YAML_ALIAS_EVENT:
-        kind = "alias '*";
+        kind = "alias";
+        sign = "*";
         anchor = event->data.alias.anchor;
         break;
     case YAML_SCALAR_EVENT:
@@ -124,10 +136,12 @@ static gboolean is_plain(const Loader *loader, const yaml_event_t *event, GError
     }
     if (anchor == NULL && tag == NULL)
         return TRUE;
+    g_autofree char *name = anchor != NULL ? g_strconcat(sign, (const char *)anchor, NULL)
+                                           : g_strdup((const char *)tag);
+    g_autofree char *quoted = quote(name);
     g_autofree char *message =
-        anchor != NULL ? g_strdup_printf("%s%s' is not supported", kind, (const char *)anchor)
-                       : g_strdup_printf("tag '%s' is not supported", (const char *)tag);
-    set_error_at(loader, event->start_mark, INPUT_ERROR_SYNTAX, error, message);
+        g_strdup_printf("%s %s is not supported", anchor != NULL ? kind : "tag", quoted);
+    set_error_at(loader, event->start_mark, error, message);
     return FALSE;
 }
 
@@ -136,8 +150,7 @@ static YamlNode *load_scalar(const Loader *loader, const yaml_event_t *event, co
     const char *text = (const char *)event->data.scalar.value;
     gsize length = event->data.scalar.length;
     if (memchr(text, '\0', length) != NULL) {
-        set_error_at(loader, event->start_mark, INPUT_ERROR_SYNTAX, error,
-                     "a text cannot hold a null character");
+        set_error_at(loader, event->start_mark, error, "a text cannot hold a null character");
         return NULL;
     }
     YamlNode *node = node_at(loader, YAML_SCALAR, event, key);
@@ -168,8 +181,7 @@ static YamlNode *load_key(Loader *loader, const yaml_event_t *event, GHashTable 
     if (!is_plain(loader, event, error))
         return NULL;
     if (event->type != YAML_SCALAR_EVENT) {
-        set_error_at(loader, event->start_mark, INPUT_ERROR_SYNTAX, error,
-                     "a key must be a single name");
+        set_error_at(loader, event->start_mark, error, "a key must be a single name");
         return NULL;
     }
     g_autoptr(YamlNode) key = load_scalar(loader, event, NULL, error);
@@ -177,8 +189,9 @@ static YamlNode *load_key(Loader *loader, const yaml_event_t *event, GHashTable 
         return NULL;
     const YamlNode *first = g_hash_table_lookup(seen, key->text);
     if (first != NULL) {
-        yaml_error(key, INPUT_ERROR_DUPLICATE, error, "duplicate key '%s' (first on line %u)",
-                   key->text, first->line);
+        g_autofree char *quoted = quote(key->text);
+        yaml_error(key, INPUT_ERROR_DUPLICATE, error, "duplicate key %s (first on line %u)", quoted,
+                   first->line);
         return NULL;
     }
     g_hash_table_insert(seen, key->text, key);
@@ -215,8 +228,7 @@ static YamlNode *load_node(Loader *loader, const yaml_event_t *event, Place plac
     if (event->type == YAML_SCALAR_EVENT)
         return load_scalar(loader, event, place.key, error);
     if (place.depth >= MAX_DEPTH) {
-        set_error_at(loader, event->start_mark, INPUT_ERROR_SYNTAX, error,
-                     "nested more than 100 levels deep");
+        set_error_at(loader, event->start_mark, error, "nested more than 100 levels deep");
         return NULL;
     }
     return event->type == YAML_SEQUENCE_START_EVENT ? load_sequence(loader, event, place, error)
@@ -245,7 +257,7 @@ static gboolean end_document(Loader *loader, GError **error) {
         return FALSE;
     if (stream_end.type == YAML_STREAM_END_EVENT)
         return TRUE;
-    set_error_at(loader, stream_end.start_mark, INPUT_ERROR_SYNTAX, error,
+    set_error_at(loader, stream_end.start_mark, error,
                  "a second document begins; only one is allowed");
     return FALSE;
 }
@@ -380,17 +392,6 @@ gboolean yaml_error(const YamlNode *node, InputErrorCode code, GError **error, c
         g_set_error(error, INPUT_ERROR, (gint)code, "%s:%u:%u: %s", node->origin, node->line,
                     node->column, message);
     return FALSE;
-}
-
-/* The text in single quotes, cut where it is long or its first line ends. */
-static char *quote(const char *text) {
-    gsize length = strcspn(text, "\r\n");
-    if (text[length] == '\0' && length <= MAX_QUOTED_BYTES)
-        return g_strdup_printf("'%s'", text);
-    const char *end = text + MIN(length, MAX_QUOTED_BYTES);
-    while (end > text && ((guchar)*end & 0xC0) == 0x80) /* not within a character */
-        end--;
-    return g_strdup_printf("'%.*s…'", (int)(end - text), text);
 }
 
 char *yaml_describe(const YamlNode *node) {

@@ -92,7 +92,7 @@ typedef struct YamlField {
     const char *help;     /* one line, for the generated documentation */
 } YamlField;
 
-/* Fills 'target' from 'mapping' by the table. Unknown keys (with a near miss), wrong types, units
+/* Fills 'target', which starts zeroed, from 'mapping' by the table. Unknown keys (with a near miss), wrong types, units
  * or ranges, and missing required keys are errors at their node. 'mapping' may be NULL: then only
  * defaults are used and a missing required key is reported for 'place'. On failure 'target' may
  * hold strings already read: release with yaml_fields_clear. */
