@@ -92,10 +92,11 @@ typedef struct YamlField {
     const char *help;     /* one line, for the generated documentation */
 } YamlField;
 
-/* Fills 'target', which starts zeroed, from 'mapping' by the table. Unknown keys (with a near miss), wrong types, units
- * or ranges, and missing required keys are errors at their node. 'mapping' may be NULL: then only
- * defaults are used and a missing required key is reported for 'place'. On failure 'target' may
- * hold strings already read: release with yaml_fields_clear. */
+/* Fills 'target', which starts zeroed, from 'mapping' by the table. Unknown keys (with a near
+ * miss), wrong types, units or ranges, and missing required keys are errors at their node.
+ * 'mapping' may be NULL: then only defaults are used, and a required key is reported as missing
+ * without a place. On failure 'target' may hold strings already read: release with
+ * yaml_fields_clear. */
 gboolean yaml_read_fields(const YamlNode *mapping, const YamlField *fields, gsize n_fields,
                           gpointer target, GError **error);
 
