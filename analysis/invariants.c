@@ -1,5 +1,6 @@
 #include "analysis/invariants.h"
 
+#include "analysis/number_text.h"
 #include <float.h>
 #include <math.h>
 
@@ -12,8 +13,17 @@ typedef struct Balance {
     double tolerance; /* absolute */
 } Balance;
 
+static char *figure(double value) {
+    char text[NUMBER_TEXT_MAX];
+    if (!isfinite(value))
+        return g_strdup_printf("%g", value);
+    return g_strndup(text, (gsize)(number_text_shortest(text, value) - text));
+}
+
 static char *violation(const Balance *balance) {
-    return g_strdup_printf("%s: %.17g is not %.17g", balance->name, balance->begun, balance->ended);
+    g_autofree char *begun = figure(balance->begun);
+    g_autofree char *ended = figure(balance->ended);
+    return g_strdup_printf("%s: %s is not %s", balance->name, begun, ended);
 }
 
 static char *check_equal(const Balance *balance) {
