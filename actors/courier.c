@@ -56,6 +56,7 @@ static void courier_main(int argc, char **argv) {
             continue;
         }
         courier_carry(courier);
+        simulation_advance(simulation, engine_now());
         courier->busy = FALSE;
         g_ptr_array_add(simulation->idle_couriers, courier);
         courier->errand.done(courier->errand.data, engine_now());
@@ -68,12 +69,16 @@ static void courier_free(gpointer data) {
     g_free(courier);
 }
 
+static void courier_start(gpointer data) {
+    engine_actor_start("courier", topology_host(0), courier_main, data);
+}
+
 static Courier *courier_new(Simulation *simulation) {
     Courier *courier = g_new0(Courier, 1);
     courier->simulation = simulation;
     courier->wake = wake_new();
     g_ptr_array_add(simulation->couriers, courier);
-    engine_actor_start("courier", topology_host(0), courier_main, courier);
+    engine_call_soon(courier_start, courier);
     return courier;
 }
 

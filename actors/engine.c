@@ -9,8 +9,9 @@
 #include <xbt/config.h>
 #include <xbt/log.h>
 
-/* SimGrid's engine is one static object a process; these counts belong to it. */
+/* SimGrid's engine is one static object a process; these belong to it. */
 static EngineCounts counts;
+static GPtrArray *signalled_wakes; /* Wake *, to be released at the current date */
 
 void engine_init(void) {
     char program[] = "infergrid";
@@ -28,11 +29,13 @@ void engine_init(void) {
     if (factory)
         sg_cfg_set_string("contexts/factory", factory);
     counts = (EngineCounts){0};
+    signalled_wakes = g_ptr_array_new();
 }
 
 void engine_run(void (*on_deadlock)(gpointer data), gpointer data) {
     shim_on_deadlock(on_deadlock, data);
     simgrid_run();
+    g_clear_pointer(&signalled_wakes, g_ptr_array_unref);
 }
 
 double engine_now(void) {
@@ -49,6 +52,10 @@ void engine_actor_start(const char *name, sg_host_t host, void (*body)(int, char
     sg_actor_set_data(actor, data);
     sg_actor_set_stacksize(actor, 64); /* KiB */
     sg_actor_start(actor, body, 0, NULL);
+}
+
+void engine_call_soon(void (*fn)(gpointer data), gpointer data) {
+    shim_timer_set(simgrid_get_clock(), fn, data);
 }
 
 gpointer engine_actor_data(void) {
@@ -94,13 +101,22 @@ void wake_free(Wake *wake) {
     g_free(wake);
 }
 
-/* Lets the waiting actor go on; it sees in 'signalled' why. */
+/* Lets the waiting actor go on; it sees in 'signalled' why. In the engine's own context. */
 static void wake_release(Wake *wake) {
-    wake->waiting = FALSE;
     counts.wakes++;
     sg_sem_release(wake->semaphore);
 }
 
+static void release_signalled(void *data) {
+    GPtrArray *wakes = data;
+    for (guint i = 0; i < wakes->len; i++)
+        wake_release(wakes->pdata[i]);
+    g_ptr_array_set_size(wakes, 0);
+}
+
+/* Releasing a semaphore is a simcall, at which other actors may run before the caller goes on. A
+ * signal must not be such a point: its sender is in the middle of changing shared state. So it is
+ * left to a timer that is due at once. */
 void wake_signal(Wake *wake) {
     wake->signalled = TRUE;
     if (!wake->waiting)
@@ -109,12 +125,16 @@ void wake_signal(Wake *wake) {
         shim_timer_cancel(wake->timer);
         wake->timer = NULL;
     }
-    wake_release(wake);
+    wake->waiting = FALSE;
+    if (signalled_wakes->len == 0)
+        shim_timer_set(simgrid_get_clock(), release_signalled, signalled_wakes);
+    g_ptr_array_add(signalled_wakes, wake);
 }
 
 static void wake_on_timer(void *data) {
     Wake *wake = data;
     wake->timer = NULL;
+    wake->waiting = FALSE;
     wake_release(wake);
 }
 

@@ -28,6 +28,9 @@ EngineCounts engine_counts(void);
 void engine_actor_start(const char *name, sg_host_t host, void (*body)(int, char **),
                         gpointer data);
 gpointer engine_actor_data(void);
+/* Calls fn(data) at the current date, once every actor that can run now has run. Starting an actor
+ * is a point at which others may run first; where that must not be, start it from here. */
+void engine_call_soon(void (*fn)(gpointer data), gpointer data);
 
 /* Sleeps until the clock is exactly 'date_s' (no-op when that is past), in hops that at most double
  * the clock: only then is now + (date − now) == date in floating point. */

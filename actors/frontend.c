@@ -130,6 +130,7 @@ static void route(Simulation *simulation, Served *served, double time_s) {
 
 static void arrive(Simulation *simulation, const Request *request) {
     double time_s = request->arrival_s;
+    simulation_advance(simulation, time_s);
     Served *served = served_new(simulation, request);
     simulation->ledger->arrived++;
     simulation->sample.arrived++;

@@ -189,6 +189,9 @@ struct Simulation {
 };
 
 /* observers (simulation.c) */
+/* Time has come to 'time_s': takes the samples due before it. To be called before anything that a
+ * sample shows is changed at that date. */
+void simulation_advance(Simulation *simulation, double time_s);
 void simulation_emit(Simulation *simulation, const Event *event);
 void simulation_emit_request(Simulation *simulation, EventKind kind, double time_s,
                              const Served *served);

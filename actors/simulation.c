@@ -31,11 +31,16 @@ static gboolean wants(const Observer *observer, EventKind kind) {
            (kind != EVENT_TRANSFER || observer->wants_transfers);
 }
 
+void simulation_advance(Simulation *simulation, double time_s) {
+    if (time_s <= simulation->now_s)
+        return;
+    if (simulation->setup.sample_interval_s > 0)
+        take_samples(simulation, time_s);
+    simulation->now_s = time_s;
+}
+
 void simulation_emit(Simulation *simulation, const Event *event) {
     const SimulationSetup *setup = &simulation->setup;
-    if (setup->sample_interval_s > 0 && event->time_s > simulation->now_s)
-        take_samples(simulation, event->time_s);
-    simulation->now_s = MAX(simulation->now_s, event->time_s);
     for (guint i = 0; i < setup->n_observers; i++)
         if (wants(setup->observers[i], event->kind))
             setup->observers[i]->notify(setup->observers[i], event);

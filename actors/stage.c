@@ -143,6 +143,7 @@ static void fast_forward(Stage *stage, Step *step) {
     double end_s = decode_fast_forward_end(replica, stage->now_s);
     if (wake_wait_until(stage->wake, end_s) && !replica->simulation->stopping) {
         double now_s = engine_now();
+        simulation_advance(replica->simulation, now_s);
         decode_sync(replica, now_s);
         gboolean between = forward->done > 0 && forward->at_s == now_s;
         forward->total = forward->done + (between ? 0 : 1);
@@ -154,6 +155,7 @@ static void fast_forward(Stage *stage, Step *step) {
     }
     if (replica->simulation->stopping)
         end_s = engine_now();
+    simulation_advance(replica->simulation, end_s);
     decode_sync(replica, end_s);
     forward->active = FALSE;
     step->repeats = forward->done;
@@ -275,6 +277,7 @@ static void return_batch(Stage *last, MicroBatch *batch, guint sampled) {
 
 static void hand_over(Stage *stage, Step *step) {
     Replica *replica = stage->replica;
+    simulation_advance(replica->simulation, stage->now_s);
     if (stage->index + 1 < replica->plan->n_stages) {
         send_on(stage, step);
         return;

@@ -1,0 +1,52 @@
+/* Runs an experiment in a child process (SimGrid has one engine a process) and hands back what
+ * happened: the ledger's figures and every request's dates. */
+#ifndef TESTS_ENGINE_RUN_H
+#define TESTS_ENGINE_RUN_H
+
+#include "actors/simulation.h"
+#include "analysis/experiment.h"
+
+#define RUN_MAX_REQUESTS 20000
+#define RUN_MAX_STAGES 64
+
+typedef struct RunStage {
+    guint replica;
+    ReplicaRole role;
+    StageTotals totals;
+} RunStage;
+
+typedef struct RunResult {
+    SimulationOutcome outcome;
+    char message[1024];        /* of an error, or the invariant violated; "" */
+    Ledger ledger;             /* its pointers are NULL; what they held is below */
+    guint n_stages;
+    RunStage stages[RUN_MAX_STAGES];
+    double kv_peak_bytes[RUN_MAX_STAGES]; /* a replica */
+    double buffer_mean_bytes, buffer_peak_bytes, paused_s; /* of pool 0 */
+    double joules;
+    guint64 event_hash;        /* over every event's kind, date and request, in order */
+    guint n_requests;          /* that ended, in order of their end */
+    ServedRequest requests[RUN_MAX_REQUESTS]; /* their pointers are NULL */
+} RunResult;
+
+typedef struct RunOptions {
+    const char *const *overrides;      /* as for --set, NULL-terminated; may be NULL */
+    gboolean stepping;                 /* no fast-forward */
+    gboolean watch_steps;              /* an observer asks for every step and transfer */
+    double sample_interval_s;
+    void (*tamper)(Experiment *experiment); /* changes the experiment before the run */
+} RunOptions;
+
+/* Runs the experiment text (YAML). The result is shared memory; free it with run_free. Fails the
+ * test when the experiment itself is not valid. 'options' may be NULL. */
+RunResult *run_experiment(const char *text, const RunOptions *options);
+void run_free(RunResult *result);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RunResult, run_free)
+
+/* Also asserts that the run finished and that no invariant was violated. */
+RunResult *run_well(const char *text, const RunOptions *options);
+
+/* |a − b| ≤ relative · max(|a|, |b|). */
+void assert_close(double a, double b, double relative);
+
+#endif
