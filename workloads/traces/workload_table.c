@@ -22,6 +22,7 @@ typedef struct VariantMapping {
 #define IN(variant) (1u << (variant))
 #define MAX_REQUESTS 1e12
 #define MAX_USERS 1e9
+#define MAX_WAIT_S (10000.0 * 86400)
 #define MAX_FACTOR 1e9 /* of the scales and rates: beyond it a value is a mistake */
 
 #define COUNT(name, type, member)                                                                  \
@@ -53,7 +54,7 @@ static const VariantField arrival_fields[] = {
       .help = "users, each with one request at a time"}},
     {IN(ARRIVALS_CLOSED_LOOP),
      {REAL("think_time", DIMENSION_SECONDS, ArrivalSpec, think_time_s), .fallback = "0 s",
-      .max = TRACE_MAX_SECONDS, .help = "mean time from an answer's end to the next request"}},
+      .max = MAX_WAIT_S, .help = "mean time from an answer's end to the next request"}},
     {IN(ARRIVALS_CLOSED_LOOP),
      {CHOICE("think", think_names, ArrivalSpec, think), .fallback = "exponential",
       .help = "distribution of the think time"}},
@@ -112,10 +113,10 @@ static const VariantField workload_fields[] = {
       .help = "sort by date (holds the trace in memory)"}},
     {IN(WORKLOAD_TRACE),
      {REAL("start", DIMENSION_SECONDS, WorkloadSpec, trace.start_s), .fallback = "0 s",
-      .max = TRACE_MAX_SECONDS, .help = "where the slice begins, in the trace's own time"}},
+      .max = MAX_WAIT_S, .help = "where the slice begins, in the trace's own time"}},
     {IN(WORKLOAD_TRACE),
      {REAL("duration", DIMENSION_SECONDS, WorkloadSpec, trace.duration_s),
-      .fallback = YAML_OPTIONAL, .min = YAML_ABOVE_ZERO, .max = TRACE_MAX_SECONDS,
+      .fallback = YAML_OPTIONAL, .min = YAML_ABOVE_ZERO, .max = MAX_WAIT_S,
       .help = "how long the slice is, in the trace's own time; absent: to the end"}},
     {IN(WORKLOAD_TRACE),
      {COUNT("skip", WorkloadSpec, trace.skip), .fallback = "0",
