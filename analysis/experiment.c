@@ -88,7 +88,9 @@ static gboolean experiment_resolve(Experiment *experiment, const ExperimentFile 
 }
 
 Experiment *experiment_load(const char *path, const char *const *overrides, GError **error) {
-    g_autoptr(ExperimentFile) file = experiment_file_load(path, overrides, error);
+    g_autofree char *found = data_file_find(path, NULL, "experiments");
+    g_autoptr(ExperimentFile) file =
+        experiment_file_load(found == NULL ? path : found, overrides, error);
     if (file == NULL) {
         return NULL;
     }

@@ -21,7 +21,8 @@ typedef struct Experiment {
     GPtrArray *warnings; /* char *: right, but hardly what was meant */
 } Experiment;
 
-/* Loads, validates, plans and scans the workload. */
+/* Loads, validates, plans and scans the workload. 'path' is a file or the name of a shipped
+ * experiment. */
 Experiment *experiment_load(const char *path, const char *const *overrides, GError **error);
 void experiment_free(Experiment *experiment);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Experiment, experiment_free)

@@ -40,7 +40,21 @@ static int command_run(const Command *command, char *const *words) {
     return status;
 }
 
+/* An installed binary finds the data installed with it, wherever the whole was moved. */
+static void find_own_data(void) {
+    g_autofree char *program = g_file_read_link("/proc/self/exe", NULL);
+    if (program == NULL) {
+        return;
+    }
+    g_autofree char *folder = g_path_get_dirname(program);
+    g_autofree char *data = g_build_filename(folder, INFERGRID_DATA_FROM_BINARY, NULL);
+    if (g_file_test(data, G_FILE_TEST_IS_DIR)) {
+        g_setenv("INFERGRID_DATA", data, FALSE);
+    }
+}
+
 int main(int argc, char **argv) {
+    find_own_data();
     if (argc < 2) {
         g_autofree char *help = catalogue_help();
         g_printerr("%s", help);

@@ -1,0 +1,129 @@
+#!/usr/bin/env bats
+# infergrid simulate: the summary, the result folder, interruption.
+bats_require_minimum_version 1.5.0
+load common
+
+@test "without --output: a summary on standard output and no file" {
+    infergrid simulate --quiet "$pbd"
+    equal "$status" 0
+    equal "$stderr" ''
+    contains "$output" TTFT
+    equal "$(ls -A)" ''
+}
+
+@test "the wall time goes to standard error, and --quiet silences it" {
+    infergrid simulate "$pbd"
+    equal "$status" 0
+    contains "$stderr" simulated
+    loud=$output
+    infergrid simulate --quiet "$pbd"
+    equal "$output" "$loud"
+}
+
+@test "--json prints what summary.json holds" {
+    infergrid simulate --quiet --json "$pbd" -o results
+    equal "$status" 0
+    jq -e . results/summary.json >/dev/null
+    equal "$output" "$(cat results/summary.json)"
+}
+
+@test "--output writes the five files, and trace.json on request" {
+    infergrid simulate --quiet "$pbd" -o results
+    equal "$status" 0
+    equal "$(ls results)" $'experiment.yaml\nrequests.csv\nrun.json\nseries.csv\nsummary.json'
+    equal "$(ls -A)" results
+    equal "$(wc -l <results/requests.csv)" 41
+    jq -e . results/run.json >/dev/null
+    cmp results/experiment.yaml <("$INFERGRID" check "$pbd")
+    infergrid simulate --quiet "$pbd" -o with-trace --trace
+    equal "$status" 0
+    jq -e '.traceEvents | length > 100' with-trace/trace.json
+}
+
+@test "--output makes parents, and refuses a folder that is there unless --force" {
+    "$INFERGRID" simulate --quiet "$pbd" -o a/b/results >/dev/null
+    touch a/b/results/mine
+    infergrid simulate --quiet "$pbd" -o a/b/results
+    equal "$status" 2
+    equal "$output" ''
+    equal "$stderr" "'a/b/results' exists (use --force to replace it)"
+    [ -e a/b/results/mine ]
+    infergrid simulate --quiet "$pbd" -o a/b/results --force
+    equal "$status" 0
+    [ ! -e a/b/results/mine ]
+    [ -e a/b/results/summary.json ]
+    equal "$(ls -A a/b)" results
+}
+
+@test "options that need another say so" {
+    infergrid simulate "$pbd" --trace
+    equal "$status" 2
+    equal "$stderr" "infergrid simulate: option '--trace' needs '--output'"
+    infergrid simulate "$pbd" --force
+    equal "$stderr" "infergrid simulate: option '--force' needs '--output'"
+    infergrid simulate "$pbd" -o x --trace-ranks
+    equal "$stderr" "infergrid simulate: option '--trace-ranks' needs '--trace'"
+    infergrid simulate "$pbd" -o x --trace-window 1:2
+    equal "$stderr" "infergrid simulate: option '--trace-window' needs '--trace'"
+    equal "$(ls -A)" ''
+}
+
+@test "--trace-window keeps less than the whole" {
+    "$INFERGRID" simulate --quiet "$pbd" -o whole --trace >/dev/null
+    "$INFERGRID" simulate --quiet "$pbd" -o part --trace --trace-window '5 s:10 s' >/dev/null
+    whole=$(jq '.traceEvents | length' whole/trace.json)
+    part=$(jq '.traceEvents | length' part/trace.json)
+    ((part > 0 && part < whole / 2))
+    cmp whole/summary.json part/summary.json
+}
+
+@test "--trace-ranks gives each cluster its track" {
+    "$INFERGRID" simulate --quiet "$pbd" -o groups --trace >/dev/null
+    "$INFERGRID" simulate --quiet "$pbd" -o ranks --trace --trace-ranks >/dev/null
+    tracks='[.traceEvents[] | select(.name == "thread_name")] | length'
+    ((2 * $(jq "$tracks" groups/trace.json) > $(jq "$tracks" ranks/trace.json)))
+    (($(jq "$tracks" groups/trace.json) < $(jq "$tracks" ranks/trace.json)))
+}
+
+@test "--warmup and --cooldown are short for the output section" {
+    infergrid simulate --quiet --json "$pbd" --warmup '5 s' --cooldown 10s
+    equal "$status" 0
+    short=$output
+    infergrid simulate --quiet --json "$pbd" --set output.warmup=5s --set output.cooldown=10s
+    equal "$output" "$short"
+    infergrid simulate --quiet --json "$pbd"
+    [ "$output" != "$short" ]
+}
+
+@test "a failed write is status 1 and leaves nothing" {
+    [ "$(id -u)" -ne 0 ] || skip 'root may write everywhere'
+    mkdir closed
+    chmod 555 closed
+    infergrid simulate --quiet "$pbd" -o closed/results
+    equal "$status" 1
+    equal "$(ls -A closed)" ''
+}
+
+# A run of a minute, interrupted by the signal $1 once its result folder is under way.
+interrupted() {
+    "$INFERGRID" simulate --quiet "$pbd" -o results --set workload.synthetic.requests=500000 \
+        --set workload.synthetic.arrivals.rate='0.1 /s' --no-fast-forward >summary.txt 2>stderr.txt &
+    local run=$!
+    for ((i = 0; i < 100; i++)); do
+        [ -z "$(find . -mindepth 1 -type d)" ] || break
+        sleep 0.1
+    done
+    sleep 0.2
+    kill "-$1" "$run"
+    wait "$run"
+}
+
+@test "the first signal ends a run with a partial summary, status 1" {
+    for signal in INT TERM; do
+        rm -rf results
+        run interrupted "$signal"
+        equal "$status" 1
+        contains "$(tr '[:upper:]' '[:lower:]' <summary.txt)" partial
+        equal "$(ls -A results)" $'experiment.yaml\nrequests.csv\nrun.json\nseries.csv\nsummary.json'
+    done
+}
