@@ -20,17 +20,20 @@ void request_clear(Request *request) {
 }
 
 RequestSource *request_source_open(const WorkloadSpec *spec, guint64 seed, GError **error) {
-    g_autoptr(RequestSource) source = g_new0(RequestSource, 1);
-    source->spec = spec;
-    source->origin_s = spec->trace.start_s;
-    if (spec->kind == WORKLOAD_SYNTHETIC) {
-        source->synthetic = synthetic_rows_new(&spec->synthetic, seed);
-        source->facts.closed_loop = spec->synthetic.arrivals.process == ARRIVALS_CLOSED_LOOP;
-        return g_steal_pointer(&source);
-    }
+    gboolean synthetic = spec->kind == WORKLOAD_SYNTHETIC;
     const TraceSpec *trace = &spec->trace;
-    source->trace = trace_rows_open(trace->shown, trace->format, trace->sort, error);
-    return source->trace ? g_steal_pointer(&source) : NULL;
+    TraceRows *rows =
+        synthetic ? NULL : trace_rows_open(trace->shown, trace->format, trace->sort, error);
+    if (!synthetic && !rows)
+        return NULL;
+    RequestSource *source = g_new0(RequestSource, 1);
+    source->spec = spec;
+    source->trace = rows;
+    source->synthetic = synthetic ? synthetic_rows_new(&spec->synthetic, seed) : NULL;
+    source->origin_s = trace->start_s;
+    source->facts.closed_loop =
+        synthetic && spec->synthetic.arrivals.process == ARRIVALS_CLOSED_LOOP;
+    return source;
 }
 
 void request_source_free(RequestSource *source) {
@@ -155,14 +158,11 @@ static gboolean nothing_served(const TraceSpec *trace, const WorkloadFacts *fact
     return FALSE;
 }
 
-gboolean workload_scan(const WorkloadSpec *spec, guint64 seed, WorkloadFacts *facts,
-                       GError **error) {
-    g_autoptr(RequestSource) source = request_source_open(spec, seed, error);
-    if (!source)
-        return FALSE;
-    source->to_the_end = TRUE;
+/* Reads all that there is; a closed loop is followed as if every request ended at once. */
+static gboolean drain(RequestSource *source, GError **error) {
     GError *problem = NULL;
     Request request;
+    source->to_the_end = TRUE;
     while (request_source_next(source, &request, &problem))
         request_clear(&request);
     if (problem) {
@@ -171,10 +171,18 @@ gboolean workload_scan(const WorkloadSpec *spec, guint64 seed, WorkloadFacts *fa
     }
     while (request_source_completed(source, 0, &request))
         request_clear(&request);
-    if (source->n_served == 0)
-        return nothing_served(&spec->trace, &source->facts, error);
+    return source->n_served > 0 || nothing_served(&source->spec->trace, &source->facts, error);
+}
+
+gboolean workload_scan(const WorkloadSpec *spec, guint64 seed, WorkloadFacts *facts,
+                       GError **error) {
+    RequestSource *source = request_source_open(spec, seed, error);
+    if (!source)
+        return FALSE;
+    gboolean sound = drain(source, error);
     *facts = source->facts;
     if (facts->closed_loop)
         facts->last_arrival_s = 0;
-    return TRUE;
+    request_source_free(source);
+    return sound;
 }

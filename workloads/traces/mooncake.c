@@ -193,8 +193,8 @@ static TraceColumn column_of(const char *key, gsize length) {
 
 /* One `"key": value`. */
 static gboolean read_member(MooncakeTrace *trace, TraceRow *row, GError **error) {
-    const char *key;
-    gsize length;
+    const char *key = "";
+    gsize length = 0;
     if (!take_string(trace, &key, &length, error))
         return FALSE;
     TraceColumn column = column_of(key, length);

@@ -30,19 +30,18 @@ static gboolean starts_with_json(LineReader *lines, gboolean *json, GError **err
 }
 
 TraceReader *trace_reader_open(const char *path, TraceFormatKind kind, GError **error) {
-    g_autoptr(TraceReader) reader = g_new0(TraceReader, 1);
-    reader->lines = line_reader_open(path, error);
-    if (!reader->lines)
-        return NULL;
+    g_autoptr(LineReader) lines = line_reader_open(path, error);
     gboolean json = kind == TRACE_MOONCAKE;
-    if (kind == TRACE_AUTO && !starts_with_json(reader->lines, &json, error))
+    if (!lines || (kind == TRACE_AUTO && !starts_with_json(lines, &json, error)))
         return NULL;
-    if (json) {
-        reader->mooncake = mooncake_trace_new(reader->lines);
-        return g_steal_pointer(&reader);
-    }
-    reader->csv = csv_trace_new(reader->lines, kind, error);
-    return reader->csv ? g_steal_pointer(&reader) : NULL;
+    CsvTrace *csv = json ? NULL : csv_trace_new(lines, kind, error);
+    if (!json && !csv)
+        return NULL;
+    TraceReader *reader = g_new0(TraceReader, 1);
+    reader->csv = csv;
+    reader->mooncake = json ? mooncake_trace_new(lines) : NULL;
+    reader->lines = g_steal_pointer(&lines);
+    return reader;
 }
 
 void trace_reader_free(TraceReader *reader) {

@@ -36,11 +36,15 @@ static gboolean read_all(TraceRows *rows, GError **error) {
 }
 
 TraceRows *trace_rows_open(const char *path, TraceFormatKind kind, gboolean sort, GError **error) {
-    g_autoptr(TraceRows) rows = g_new0(TraceRows, 1);
-    rows->reader = trace_reader_open(path, kind, error);
-    if (!rows->reader || (sort && !read_all(rows, error)))
+    TraceReader *reader = trace_reader_open(path, kind, error);
+    if (!reader)
         return NULL;
-    return g_steal_pointer(&rows);
+    TraceRows *rows = g_new0(TraceRows, 1);
+    rows->reader = reader;
+    if (!sort || read_all(rows, error))
+        return rows;
+    trace_rows_free(rows);
+    return NULL;
 }
 
 void trace_rows_free(TraceRows *rows) {

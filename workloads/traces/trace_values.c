@@ -127,7 +127,7 @@ static gboolean take_offset(Cursor *cursor, gint64 *seconds) {
     if (!take_number(cursor, 2, (const int[]){0, 23}, &hours) || !take(cursor, ':') ||
         !take_number(cursor, 2, (const int[]){0, 59}, &minutes))
         return FALSE;
-    *seconds = sign * (hours * 60 + minutes) * 60;
+    *seconds = (gint64)sign * (hours * 60 + minutes) * 60;
     return TRUE;
 }
 
