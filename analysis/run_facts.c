@@ -115,8 +115,8 @@ char *run_facts_line(const RunFacts *facts, const Ledger *ledger) {
     double seconds = simulation_seconds(facts);
     struct rusage use = {0};
     getrusage(RUSAGE_SELF, &use);
-    return g_strdup_printf("simulated %.6g s in %.3g s: %.3g requests/s, %.3g steps/s, "
-                           "%.3g activities/s, peak memory %.0f MB",
+    return g_strdup_printf("simulated %.6g s in %.3g s: %.0f requests/s, %.0f steps/s, "
+                           "%.0f activities/s, peak memory %.0f MB",
                            ledger->end_s, seconds, (double)ledger->arrived / seconds,
                            (double)ledger->steps / seconds, (double)activities(ledger) / seconds,
                            (double)use.ru_maxrss * 1024 * 1e-6);

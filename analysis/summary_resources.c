@@ -227,7 +227,9 @@ static void add_network(SummaryRows *rows, const Ledger *ledger) {
                                                    "pipeline"};
     SummarySection *section = summary_section_add(rows, "network", "Network");
     for (TransferPurpose purpose = 0; purpose < N_PURPOSES; purpose++) {
-        SummaryRow *row = summary_row_add(section, transfer_purpose_name(purpose), labels[purpose]);
+        gboolean used = ledger->transfers[purpose] > 0;
+        SummaryRow *row =
+            summary_row_add(section, transfer_purpose_name(purpose), used ? labels[purpose] : NULL);
         summary_cell_add(row, (SummaryCell){.key = "bytes",
                                             .heading = "bytes",
                                             .form = FORM_BYTES,

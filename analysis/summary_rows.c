@@ -241,19 +241,23 @@ static void add_verdict(SummarySection *section, LatencyKind kind, const Metrics
     }
 }
 
+/* Goodput: throughput times the share of its requests that kept every limit, so that the two can
+ * be compared in a window too, where requests are counted by arrival and throughput by completion.
+ */
 static void add_goodput(SummarySection *section, const MetricsWindow *window, const Slo *slo,
-                        double span_s) {
+                        double throughput) {
     gboolean any = FALSE;
     for (LatencyKind kind = 0; kind < N_LATENCIES; kind++)
         any = any || latency_limit(kind, slo) != NULL;
     if (!any)
         return;
-    SummaryCell rate = number_cell("goodput_per_s", FORM_REAL, (double)window->good / span_s);
+    CellForm form = window->requests > 0 ? FORM_SHARE : FORM_NONE;
+    double share = (double)window->good / (double)MAX(window->requests, 1);
+    SummaryCell rate = number_cell("goodput_per_s", FORM_REAL, share * throughput);
     rate.unit = "requests/s";
     summary_value_add(section, "goodput", rate);
     summary_value_add(section, "requests within all limits",
-                      number_cell("good_share", window->requests > 0 ? FORM_SHARE : FORM_NONE,
-                                  (double)window->good / (double)MAX(window->requests, 1)));
+                      number_cell("good_share", form, share));
     for (LatencyKind kind = 0; kind < N_LATENCIES; kind++) {
         const SloLimit *limit = latency_limit(kind, slo);
         if (limit != NULL)
@@ -266,6 +270,11 @@ typedef struct Work {
     double span_s;
     guint64 requests, output_tokens, total_tokens;
 } Work;
+
+/* Requests a second. */
+static double work_throughput(const Work *work) {
+    return work->span_s > 0 ? (double)work->requests / work->span_s : 0;
+}
 
 static void add_throughput(SummarySection *section, const Work *work) {
     const struct {
@@ -299,7 +308,7 @@ static void add_whole(SummaryRows *rows, const SummaryInput *input) {
     summary_value_add(section, "makespan", number_cell("makespan_s", FORM_SECONDS, ledger->end_s));
     summary_value_add(section, NULL, count_cell("output_tokens", ledger->output_tokens_done));
     add_throughput(section, &work);
-    add_goodput(section, window, &input->experiment->slo, ledger->end_s);
+    add_goodput(section, window, &input->experiment->slo, work_throughput(&work));
     add_latencies(section, window);
 }
 
@@ -322,7 +331,7 @@ static void add_steady(SummaryRows *rows, const SummaryInput *input) {
         return;
     }
     add_throughput(section, &work);
-    add_goodput(section, window, &input->experiment->slo, span_s);
+    add_goodput(section, window, &input->experiment->slo, work_throughput(&work));
     add_latencies(section, window);
 }
 

@@ -71,7 +71,7 @@ static void put_phase(Timeline *timeline, const Event *event, const char *name, 
                         .start_ns = number_nanoseconds(since_s),
                         .id = event->request->request.id};
     gint64 end_ns = number_nanoseconds(event->time_s);
-    if (!in_window(timeline, phase.start_ns, end_ns))
+    if (end_ns == phase.start_ns || !in_window(timeline, phase.start_ns, end_ns))
         return;
     trace_writer_put(timeline->writer, &phase);
     phase.phase = TRACE_ASYNC_END;
