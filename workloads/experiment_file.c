@@ -190,7 +190,6 @@ static void override_free(gpointer data) {
     g_free(override->value);
     g_free(override);
 }
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(Override, override_free)
 
 static gboolean refuse_override(const char *origin, InputErrorCode code, const char *message,
                                 GError **error) {
@@ -199,10 +198,12 @@ static gboolean refuse_override(const char *origin, InputErrorCode code, const c
 }
 
 static gboolean check_override(const Override *override, GError **error) {
-    for (gsize i = 0; override->path[i] != NULL; i++)
+    gsize i = 0;
+    do
         if (override->path[i][0] == '\0')
             return refuse_override(override->origin, INPUT_ERROR_VALUE,
                                    "a name in the path is empty", error);
+    while (override->path[++i] != NULL);
     const char *first = override->path[0];
     if (is_one_of(first, SETTABLE_KEYS, N_SETTABLE_KEYS))
         return TRUE;
@@ -211,32 +212,35 @@ static gboolean check_override(const Override *override, GError **error) {
     return refuse_override(override->origin, INPUT_ERROR_UNKNOWN, message, error);
 }
 
-static Override *override_parse(const char *text, GError **error) {
-    g_autoptr(Override) override = g_new0(Override, 1);
+static gboolean check_override_text(const char *text, GError **error) {
     const char *equals = strchr(text, '=');
-    if (!g_utf8_validate(text, -1, NULL)) {
-        refuse_override("--set", INPUT_ERROR_SYNTAX, "the text is not valid UTF-8", error);
-        return NULL;
-    }
-    if (equals == NULL || equals == text) {
-        g_autofree char *origin = g_strdup_printf("--set %s", text);
-        refuse_override(origin, INPUT_ERROR_SYNTAX,
-                        equals == NULL ? "expected path=value" : "the path is empty", error);
-        return NULL;
-    }
+    if (!g_utf8_validate(text, -1, NULL))
+        return refuse_override("--set", INPUT_ERROR_SYNTAX, "the text is not valid UTF-8", error);
+    if (equals != NULL && equals > text)
+        return TRUE;
+    g_autofree char *origin = g_strdup_printf("--set %s", text);
+    return refuse_override(origin, INPUT_ERROR_SYNTAX,
+                           equals == NULL ? "expected path=value" : "the path is empty", error);
+}
+
+static Override *override_parse(const char *text) {
+    const char *equals = strchr(text, '=');
     g_autofree char *path = g_strndup(text, (gsize)(equals - text));
+    Override *override = g_new0(Override, 1);
     override->origin = g_strdup_printf("--set %s", path);
     override->path = g_strsplit(path, ".", -1);
     override->value = g_strdup(equals + 1);
-    return check_override(override, error) ? g_steal_pointer(&override) : NULL;
+    return override;
 }
 
 static gboolean overrides_parse(const char *const *texts, GPtrArray *overrides, GError **error) {
     for (gsize i = 0; texts != NULL && texts[i] != NULL; i++) {
-        Override *override = override_parse(texts[i], error);
-        if (override == NULL)
+        if (!check_override_text(texts[i], error))
             return FALSE;
+        Override *override = override_parse(texts[i]);
         g_ptr_array_add(overrides, override);
+        if (!check_override(override, error))
+            return FALSE;
     }
     return TRUE;
 }
@@ -332,21 +336,28 @@ static gboolean resolve_sections(ExperimentFile *file, GError **error) {
     return TRUE;
 }
 
+static gboolean load_sections(ExperimentFile *file, GPtrArray *overrides, GError **error) {
+    YamlNode *root = file->root;
+    return check_version(root, error) && refuse_unknown_keys(root, error) &&
+           apply_overrides(overrides, TRUE, root, error) && resolve_sections(file, error) &&
+           apply_overrides(overrides, FALSE, root, error) && collect_sections(file, error);
+}
+
 ExperimentFile *experiment_file_load(const char *path, const char *const *overrides,
                                      GError **error) {
-    g_autoptr(ExperimentFile) file = g_new0(ExperimentFile, 1);
     g_autoptr(GPtrArray) parsed = g_ptr_array_new_with_free_func(override_free);
-    file->path = g_strdup(path);
     if (!overrides_parse(overrides, parsed, error))
         return NULL;
-    file->root = yaml_load_file(path, error);
-    if (file->root == NULL ||
-        !yaml_expect(file->root, YAML_MAPPING, "an experiment: a mapping of sections", error) ||
-        !check_version(file->root, error) || !refuse_unknown_keys(file->root, error) ||
-        !apply_overrides(parsed, TRUE, file->root, error) || !resolve_sections(file, error) ||
-        !apply_overrides(parsed, FALSE, file->root, error) || !collect_sections(file, error))
+    g_autoptr(YamlNode) root = yaml_load_file(path, error);
+    if (root == NULL ||
+        !yaml_expect(root, YAML_MAPPING, "an experiment: a mapping of sections", error))
         return NULL;
-    return g_steal_pointer(&file);
+    ExperimentFile *file = g_new0(ExperimentFile, 1);
+    file->path = g_strdup(path);
+    file->root = g_steal_pointer(&root);
+    if (!load_sections(file, parsed, error))
+        g_clear_pointer(&file, experiment_file_free);
+    return file;
 }
 
 void experiment_file_free(ExperimentFile *file) {

@@ -4,51 +4,36 @@
 
 #define NEAR_MISS_MAX_DISTANCE 2
 
-G_DEFINE_QUARK(input - error - quark, input_error)
-
-static guint min3(guint a, guint b, guint c) {
-    return MIN(MIN(a, b), c);
+GQuark input_error_quark(void) {
+    return g_quark_from_static_string("infergrid-input-error-quark");
 }
 
-/* Insertions, deletions, substitutions and swaps of neighbours between two words, by rows: 'rows'
- * holds the last two rows and the one being filled, of b's length + 1 each. */
-static guint edit_distance(const char *a, const char *b) {
-    gsize width = strlen(b) + 1;
-    g_autofree guint *rows = g_new(guint, 3 * width);
-    guint *before_last = rows, *last = rows + width, *row = rows + 2 * width;
-    for (gsize j = 0; j < width; j++)
-        row[j] = (guint)j;
-    for (gsize i = 1; a[i - 1] != '\0'; i++) {
-        guint *oldest = before_last;
-        before_last = last;
-        last = row;
-        row = oldest;
-        row[0] = (guint)i;
-        for (gsize j = 1; j < width; j++) {
-            guint substitute = last[j - 1] + (a[i - 1] != b[j - 1]);
-            row[j] = min3(last[j] + 1, row[j - 1] + 1, substitute);
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                row[j] = MIN(row[j], before_last[j - 2] + 1);
-        }
+/* Whether 'a' becomes 'b' by at most 'edits' insertions, deletions, substitutions and swaps of
+ * neighbours. Equal beginnings never need an edit. */
+static gboolean within_edits(const char *a, const char *b, guint edits) {
+    while (*a != '\0' && *a == *b) {
+        a++;
+        b++;
     }
-    return row[width - 1];
+    if (*a == *b)
+        return TRUE;
+    if (edits == 0)
+        return FALSE;
+    gboolean both = *a != '\0' && *b != '\0';
+    gboolean swapped = both && a[0] == b[1] && a[1] == b[0];
+    return (both && within_edits(a + 1, b + 1, edits - 1)) ||
+           (*a != '\0' && within_edits(a + 1, b, edits - 1)) ||
+           (*b != '\0' && within_edits(a, b + 1, edits - 1)) ||
+           (swapped && within_edits(a + 2, b + 2, edits - 1));
 }
 
 const char *near_miss(const char *word, const char *const *candidates, gsize n_candidates) {
-    const char *nearest = NULL;
     gsize length = strlen(word);
-    gsize limit = MIN(NEAR_MISS_MAX_DISTANCE + 1, length);
-    for (gsize i = 0; i < n_candidates; i++) {
-        gsize other = strlen(candidates[i]);
-        if (MAX(length, other) - MIN(length, other) >= limit)
-            continue;
-        guint distance = edit_distance(word, candidates[i]);
-        if (distance < limit) {
-            nearest = candidates[i];
-            limit = distance;
-        }
-    }
-    return nearest;
+    for (guint edits = 0; edits <= NEAR_MISS_MAX_DISTANCE && edits < length; edits++)
+        for (gsize i = 0; i < n_candidates; i++)
+            if (within_edits(word, candidates[i], edits))
+                return candidates[i];
+    return NULL;
 }
 
 char *near_miss_hint(const char *word, const char *const *candidates, gsize n_candidates) {

@@ -189,6 +189,11 @@ static long double in_unit(double value, const Unit *unit) {
                                : scaled * powl(10, -unit->exponent);
 }
 
+/* Of 1 us, the nearest double holds a hair less than one microsecond. */
+static gboolean holds_one(double value, const Unit *unit) {
+    return fabsl(in_unit(value, unit)) >= 1 - 1e-15L;
+}
+
 static char *join_unit(const char *number, const Unit *unit) {
     return unit->name[0] == '\0' ? g_strdup(number) : g_strdup_printf("%s %s", number, unit->name);
 }
@@ -196,10 +201,10 @@ static char *join_unit(const char *number, const Unit *unit) {
 /* 'digits' significant digits, as a plain decimal unless that would be long. */
 static char *write_number(long double number, int digits) {
     char text[64];
-    int magnitude = number == 0 ? 0 : (int)floorl(log10l(fabsl(number)));
-    if (magnitude < -5 || magnitude > 15)
-        g_snprintf(text, sizeof text, "%.*Le", digits - 1, number);
-    else
+    g_snprintf(text, sizeof text, "%.*Le", digits - 1, number);
+    const char *power = strchr(text, 'e');
+    int magnitude = power != NULL ? (int)g_ascii_strtoll(power + 1, NULL, 10) : 0;
+    if (magnitude >= -5 && magnitude <= 15)
         g_snprintf(text, sizeof text, "%.*Lf", MAX(0, digits - 1 - magnitude), number);
     return g_strdup(text);
 }
@@ -210,8 +215,9 @@ static char *write_exact(double value, const Unit *unit) {
     for (int digits = 1; digits <= MAX_DIGITS; digits++) {
         g_autofree char *number = write_number(scaled, digits);
         g_autofree char *text = join_unit(number, unit);
-        double read;
-        if (units_parse(text, unit->dimension, &read) == NULL && memcmp(&read, &value, 8) == 0)
+        double read = 0;
+        if (units_parse(text, unit->dimension, &read) == NULL && read == value &&
+            signbit(read) == signbit(value))
             return g_steal_pointer(&text);
     }
     return NULL;
@@ -226,7 +232,7 @@ static gboolean is_candidate(const Unit *unit, double value, Dimension dimension
     if (unit->dimension != dimension || !(unit->use & USE_EXACT))
         return FALSE;
     gboolean is_smallest = unit == units || unit[-1].dimension != dimension;
-    return is_smallest || is_base(unit) || fabsl(in_unit(value, unit)) >= 1;
+    return is_smallest || is_base(unit) || holds_one(value, unit);
 }
 
 char *units_format(double value, Dimension dimension) {
@@ -271,8 +277,7 @@ char *units_format_brief(double value, Dimension dimension) {
         const Unit *unit = &units[i];
         if (unit->dimension != dimension || !(unit->use & USE_BRIEF))
             continue;
-        gboolean fits =
-            unit->brief_from > 0 ? shown >= unit->brief_from : (double)in_unit(shown, unit) >= 1;
+        gboolean fits = unit->brief_from > 0 ? shown >= unit->brief_from : holds_one(shown, unit);
         if (chosen == NULL || fits || (shown == 0 && is_base(unit)))
             chosen = unit;
     }

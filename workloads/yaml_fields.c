@@ -184,9 +184,11 @@ static gboolean read_absent(const Section *section, const YamlField *field, gpoi
 }
 
 static gboolean refuse_unknown_keys(const Section *section, GError **error) {
-    g_autofree const char **names = g_new0(const char *, section->n_fields + 1);
+    g_autoptr(GPtrArray) keys = g_ptr_array_sized_new((guint)section->n_fields + 1);
     for (gsize i = 0; i < section->n_fields; i++)
-        names[i] = section->fields[i].key;
+        g_ptr_array_add(keys, (gpointer)section->fields[i].key);
+    g_ptr_array_add(keys, NULL);
+    const char *const *names = (const char *const *)keys->pdata;
     for (guint i = 0; i < section->mapping->keys->len; i++) {
         const YamlNode *key = g_ptr_array_index(section->mapping->keys, i);
         if (g_strv_contains(names, key->text))

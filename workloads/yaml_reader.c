@@ -101,7 +101,7 @@ static gboolean next_event(Loader *loader, yaml_event_t *event, GError **error) 
 /* The text in single quotes, cut where it is long or its first line ends. */
 static char *quote(const char *text) {
     gsize length = strcspn(text, "\r\n");
-    if (text[length] == '\0' && length <= MAX_QUOTED_BYTES)
+    if (length <= MAX_QUOTED_BYTES && text[length] == '\0')
         return g_strdup_printf("'%s'", text);
     const char *end = text + MIN(length, MAX_QUOTED_BYTES);
     while (end > text && ((guchar)*end & 0xC0) == 0x80) /* not within a character */
@@ -176,26 +176,24 @@ static YamlNode *load_sequence(Loader *loader, const yaml_event_t *start, Place 
     }
 }
 
-static YamlNode *load_key(Loader *loader, const yaml_event_t *event, GHashTable *seen,
-                          GError **error) {
+static gboolean is_first(const YamlNode *key, GHashTable *seen, GError **error) {
+    const YamlNode *first = g_hash_table_lookup(seen, key->text);
+    if (first == NULL) {
+        g_hash_table_insert(seen, key->text, (gpointer)key);
+        return TRUE;
+    }
+    g_autofree char *quoted = quote(key->text);
+    return yaml_error(key, INPUT_ERROR_DUPLICATE, error, "duplicate key %s (first on line %u)",
+                      quoted, first->line);
+}
+
+static YamlNode *load_key(Loader *loader, const yaml_event_t *event, GError **error) {
     if (!is_plain(loader, event, error))
         return NULL;
-    if (event->type != YAML_SCALAR_EVENT) {
-        set_error_at(loader, event->start_mark, error, "a key must be a single name");
-        return NULL;
-    }
-    g_autoptr(YamlNode) key = load_scalar(loader, event, NULL, error);
-    if (key == NULL)
-        return NULL;
-    const YamlNode *first = g_hash_table_lookup(seen, key->text);
-    if (first != NULL) {
-        g_autofree char *quoted = quote(key->text);
-        yaml_error(key, INPUT_ERROR_DUPLICATE, error, "duplicate key %s (first on line %u)", quoted,
-                   first->line);
-        return NULL;
-    }
-    g_hash_table_insert(seen, key->text, key);
-    return g_steal_pointer(&key);
+    if (event->type == YAML_SCALAR_EVENT)
+        return load_scalar(loader, event, NULL, error);
+    set_error_at(loader, event->start_mark, error, "a key must be a single name");
+    return NULL;
 }
 
 static YamlNode *load_mapping(Loader *loader, const yaml_event_t *start, Place place,
@@ -208,11 +206,11 @@ static YamlNode *load_mapping(Loader *loader, const yaml_event_t *start, Place p
             return NULL;
         if (key_event.type == YAML_MAPPING_END_EVENT)
             return g_steal_pointer(&mapping);
-        YamlNode *key = load_key(loader, &key_event, seen, error);
+        YamlNode *key = load_key(loader, &key_event, error);
         if (key == NULL)
             return NULL;
         g_ptr_array_add(mapping->keys, key);
-        if (!next_event(loader, &value_event, error))
+        if (!is_first(key, seen, error) || !next_event(loader, &value_event, error))
             return NULL;
         Place inner = {key->text, place.depth + 1};
         YamlNode *value = load_node(loader, &value_event, inner, error);
@@ -268,10 +266,10 @@ static YamlNode *load_document(Loader *loader, GError **error) {
     g_auto(yaml_event_t) event = {0};
     if (!next_event(loader, &event, error))
         return NULL;
-    g_autoptr(YamlNode) root = load_node(loader, &event, (Place){NULL, 0}, error);
-    if (root == NULL || !end_document(loader, error))
-        return NULL;
-    return g_steal_pointer(&root);
+    YamlNode *root = load_node(loader, &event, (Place){NULL, 0}, error);
+    if (root != NULL && !end_document(loader, error))
+        g_clear_pointer(&root, yaml_node_free);
+    return root;
 }
 
 /* JSON may be indented by tabs, which YAML forbids: outside strings they become blanks. */
@@ -300,8 +298,9 @@ static YamlNode *load_bytes(const char *text, gsize length, const char *name, GE
     if (!yaml_parser_initialize(&parser))
         g_error("out of memory");
     yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(&parser, (const guchar *)(copy != NULL ? copy : ""), length);
-    Loader loader = {&parser, name, copy, length};
+    const char *bytes = copy != NULL ? copy : "";
+    yaml_parser_set_input_string(&parser, (const guchar *)bytes, length);
+    Loader loader = {&parser, name, bytes, length};
     return load_document(&loader, error);
 }
 

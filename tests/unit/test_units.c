@@ -133,7 +133,10 @@ static const Quantity shortest[] = {
     {"30", DIMENSION_COUNT, 30},
     {"9007199254740992", DIMENSION_COUNT, 0x1p53},
     {"0 s", DIMENSION_SECONDS, 0},
+    {"1 ns", DIMENSION_SECONDS, 1e-9},
+    {"1 us", DIMENSION_SECONDS, 1e-6},
     {"84 us", DIMENSION_SECONDS, 84e-6},
+    {"1 ms", DIMENSION_SECONDS, 1e-3},
     {"2 ms", DIMENSION_SECONDS, 2e-3},
     {"1.5 s", DIMENSION_SECONDS, 1.5},
     {"-2 s", DIMENSION_SECONDS, -2},
@@ -149,6 +152,8 @@ static const Quantity shortest[] = {
     {"4.1472 TMAC/s", DIMENSION_MACS_PER_S, 4.1472e12},
     {"312 TFLOP/s", DIMENSION_FLOPS_PER_S, 312e12},
     {"1.5 kW", DIMENSION_WATTS, 1500},
+    {"1 mW", DIMENSION_WATTS, 1e-3},
+    {"1 pJ/B", DIMENSION_JOULES_PER_BYTE, 1e-12},
     {"20 pJ/B", DIMENSION_JOULES_PER_BYTE, 20e-12},
 };
 
@@ -212,6 +217,7 @@ static const Quantity brief[] = {
     {"0 B", DIMENSION_BYTES, 0},
     {"0 s", DIMENSION_SECONDS, 0},
     {"0.25 ns", DIMENSION_SECONDS, 0.25e-9},
+    {"1 us", DIMENSION_SECONDS, 1e-6},
     {"84 us", DIMENSION_SECONDS, 84e-6},
     {"12.35 ms", DIMENSION_SECONDS, 0.0123456},
     {"-1.5 s", DIMENSION_SECONDS, -1.5},
