@@ -14,9 +14,9 @@ typedef struct RandomStream {
 RandomStream random_stream(guint64 seed, const char *purpose);
 
 guint32 random_bits(RandomStream *stream);
-double random_uniform(RandomStream *stream);               /* (0, 1), 53 bits */
+double random_uniform(RandomStream *stream); /* (0, 1), 53 bits */
 double random_exponential(RandomStream *stream, double mean);
-double random_normal(RandomStream *stream);                /* mean 0, variance 1 */
+double random_normal(RandomStream *stream); /* mean 0, variance 1 */
 double random_gamma(RandomStream *stream, double shape, double scale);
 guint64 random_below(RandomStream *stream, guint64 bound); /* 0 … bound − 1, unbiased */
 

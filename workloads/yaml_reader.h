@@ -16,13 +16,13 @@ typedef enum { YAML_SCALAR, YAML_SEQUENCE, YAML_MAPPING } YamlNodeType;
 /* One node of a document. All strings are owned by the tree; nothing is edited in place. */
 typedef struct YamlNode {
     YamlNodeType type;
-    char *text;           /* scalar: its text, otherwise NULL */
-    gboolean quoted;      /* scalar: it stood in quotes (so it is a string, not null or a number) */
-    GPtrArray *keys;      /* mapping: YamlNode* scalars, in file order */
-    GPtrArray *values;    /* mapping and sequence: YamlNode* */
-    char *origin;         /* a file name, or "--set policy.decode.tp" */
-    guint line, column;   /* from 1; both 0 when the origin is an option */
-    char *key;            /* the key it (or its sequence) stands under, for messages; may be NULL */
+    char *text;         /* scalar: its text, otherwise NULL */
+    gboolean quoted;    /* scalar: it stood in quotes (so it is a string, not null or a number) */
+    GPtrArray *keys;    /* mapping: YamlNode* scalars, in file order */
+    GPtrArray *values;  /* mapping and sequence: YamlNode* */
+    char *origin;       /* a file name, or "--set policy.decode.tp" */
+    guint line, column; /* from 1; both 0 when the origin is an option */
+    char *key;          /* the key it (or its sequence) stands under, for messages; may be NULL */
 } YamlNode;
 
 /* Parses a file, or a text that is to be called 'name' in messages. Duplicate keys, anchors,
@@ -62,7 +62,8 @@ typedef struct {
     const char *const *names;
     gsize n_names;
 } YamlEnum;
-#define YAML_ENUM_OF(array) {(array), G_N_ELEMENTS(array)}
+#define YAML_ENUM_OF(array)                                                                        \
+    { (array), G_N_ELEMENTS(array) }
 
 typedef enum {
     YAML_FIELD_BOOL,    /* gboolean; true or false */
@@ -83,13 +84,13 @@ typedef struct YamlField {
     YamlFieldKind kind;
     gsize offset;
     const char *fallback;
-    Dimension dimension;  /* YAML_FIELD_REAL */
-    double min, max;      /* COUNT and REAL, inclusive; max 0 means no upper bound, min
-                             YAML_ABOVE_ZERO that 0 itself is excluded, -INFINITY no lower bound */
-    YamlEnum names;       /* YAML_FIELD_ENUM */
+    Dimension dimension;            /* YAML_FIELD_REAL */
+    double min, max;                /* COUNT and REAL, inclusive; max 0 means no upper bound, min
+                                       YAML_ABOVE_ZERO that 0 itself is excluded, -INFINITY no lower bound */
+    YamlEnum names;                 /* YAML_FIELD_ENUM */
     const struct YamlField *fields; /* YAML_FIELD_SECTION */
     gsize n_fields;
-    const char *help;     /* one line, for the generated documentation */
+    const char *help; /* one line, for the generated documentation */
 } YamlField;
 
 /* Fills 'target', which starts zeroed, from 'mapping' by the table. Unknown keys (with a near
