@@ -85,8 +85,8 @@ typedef struct YamlField {
     gsize offset;
     const char *fallback;
     Dimension dimension;            /* YAML_FIELD_REAL */
-    double min, max;                /* COUNT and REAL, inclusive; max 0 means no upper bound, min
-                                       YAML_ABOVE_ZERO that 0 itself is excluded, -INFINITY no lower bound */
+    double min, max;                /* COUNT and REAL, inclusive. max 0: no upper bound; min
+                                       YAML_ABOVE_ZERO: 0 is excluded, -INFINITY: no lower bound */
     YamlEnum names;                 /* YAML_FIELD_ENUM */
     const struct YamlField *fields; /* YAML_FIELD_SECTION */
     gsize n_fields;
