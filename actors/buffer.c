@@ -191,7 +191,7 @@ static gboolean batch_is_open(MicroBatch *batch, const Pool *pool) {
     const DecodeSpec *spec = &pool->simulation->setup.policy->decode;
     if (batch->quota > 0)
         return TRUE;
-    BatchState state = {.running = batch->members->len + batch->joining->len,
+    BatchState state = {.running = batch->members->len + batch->joining->len + batch->pulling,
                         .held = batch->held,
                         .slots = (guint)spec->slots,
                         .ready = g_queue_get_length((GQueue *)&pool->ready),

@@ -57,10 +57,11 @@ static guint64 tokens_left(const MicroBatch *batch, const Served *served) {
            (batch->steps_done - served->joined_at);
 }
 
-/* Members do not count their tokens step by step; this brings one up to date. */
-static void settle_member(MicroBatch *batch, Served *served) {
-    served->public.generated =
-        served->generated_before + (guint32)(batch->steps_done - served->joined_at);
+/* Members do not count their tokens step by step. */
+void decode_settle(Served *served) {
+    if (served->decoding)
+        served->public.generated =
+            served->generated_before + (guint32)(served->batch->steps_done - served->joined_at);
 }
 
 /* Tokens in its KV: the latest one generated has none yet. */
@@ -101,6 +102,7 @@ static void let_join(MicroBatch *batch, double time_s) {
         return;
     for (guint i = 0; i < batch->joining->len; i++) {
         Served *served = batch->joining->pdata[i];
+        served->decoding = TRUE;
         served->joined_at = batch->steps_done;
         served->generated_before = served->public.generated;
         batch->contexts += member_context(served);
@@ -126,6 +128,7 @@ static void leave_batch(MicroBatch *batch, Served *served, double time_s) {
         batch->held--;
     batch->contexts -= member_context(served);
     batch->replica->simulation->sample.running--;
+    served->decoding = FALSE;
     decode_free(served, time_s);
 }
 
@@ -139,7 +142,7 @@ static void finish_members(MicroBatch *batch, double time_s) {
             members[kept++] = served;
             continue;
         }
-        settle_member(batch, served);
+        decode_settle(served);
         leave_batch(batch, served, time_s);
         request_completed(replica->simulation, served, time_s);
         request_release(served);
@@ -166,7 +169,7 @@ static void offer_room(Replica *replica, double time_s) {
 static void preempt(MicroBatch *batch, guint index, double time_s) {
     Served *served = g_ptr_array_steal_index(batch->members, index);
     Simulation *simulation = batch->replica->simulation;
-    settle_member(batch, served);
+    decode_settle(served);
     leave_batch(batch, served, time_s);
     served->public.preemptions++;
     served->full_reservation = served->public.preemptions >= PREEMPTIONS_BEFORE_FULL_RESERVATION;

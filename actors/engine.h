@@ -39,7 +39,7 @@ void engine_sleep_until(double date_s);
 void engine_yield(void);
 
 /* A wait that a date or a signal can end. One actor waits; anyone may signal; a signal sent while
- * nobody waits ends the next wait at once. */
+ * nobody waits ends the next wait at once. Signalling never lets another actor run first. */
 typedef struct Wake Wake;
 Wake *wake_new(void);
 void wake_free(Wake *wake);

@@ -62,8 +62,10 @@ static RejectReason reject_reason(const Simulation *simulation, const Request *r
         return REJECT_CONTEXT;
     if (total > simulation->max_kv_tokens)
         return REJECT_KV_CAPACITY;
-    /* After a preemption all but the last token of it may have to pass the buffer again. */
-    if (total * simulation->kv_bytes_per_token > simulation->max_buffer_bytes)
+    /* After a preemption all of it but the last token may have to pass the buffer again. */
+    gboolean again = simulation->setup.policy->kv_reservation == KV_RESERVE_ON_DEMAND;
+    guint64 buffered = again ? total : request->prompt_tokens;
+    if (buffered * simulation->kv_bytes_per_token > simulation->max_buffer_bytes)
         return REJECT_BUFFER_CAPACITY;
     return REJECT_NONE;
 }
@@ -159,6 +161,7 @@ void request_drop_all(Simulation *simulation, double time_s) {
         Served *served = simulation->open_requests->pdata[simulation->open_requests->len - 1];
         Ledger *ledger = simulation->ledger;
         ledger->dropped++;
+        decode_settle(served);
         if (served->entry)
             ledger->output_tokens_dropped +=
                 served->public.request.output_tokens - served->public.generated;

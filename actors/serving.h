@@ -234,6 +234,8 @@ void decode_unpark(MicroBatch *batch);
 gboolean decode_can_reserve(const Replica *replica, const Served *served);
 void decode_reserve(Replica *replica, Served *served, double time_s);
 void decode_free(Served *served, double time_s);
+/* Brings the token count of a member up to date. */
+void decode_settle(Served *served);
 /* Fast-forward, for single-stage replicas: begins at 'start_s' with the only micro-batch, and
  * returns the date when its first member ends. */
 double decode_fast_forward_end(Replica *replica, double start_s);

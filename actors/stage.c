@@ -111,9 +111,12 @@ static void wait_until(Stage *stage, double date_s) {
 
 static void run_at_step_grain(Stage *stage, const Step *step) {
     double start_s = stage->now_s, end_s = start_s + step_seconds(stage, step);
-    if (stage->replica->plan->role == ROLE_PREFILL)
+    if (stage->replica->plan->role == ROLE_PREFILL) {
+        double layers_end_s = end_s - step_cost_head_seconds(stage->cost, step->sampled);
         for (guint i = 0; i < step->chunks->len; i++)
-            buffer_migrate_stage(stage, &g_array_index(step->chunks, Chunk, i), start_s, end_s);
+            buffer_migrate_stage(stage, &g_array_index(step->chunks, Chunk, i), start_s,
+                                 layers_end_s);
+    }
     wait_until(stage, end_s);
     stage->now_s = end_s;
     if (stage->ring_shared && step_cost_all_reduces(stage->cost) > 0) {

@@ -166,6 +166,10 @@ double step_cost_decode_seconds(StepCost *cost, guint32 batch, guint64 contexts)
     return *shared_s + MAX(compute_s, memory_s);
 }
 
+double step_cost_head_seconds(StepCost *cost, guint32 sampled) {
+    return remembered(cost, cost->head, sampled, compute_head).seconds;
+}
+
 double step_cost_all_reduce_bytes(const StepCost *cost, guint32 tokens) {
     return (double)tokens * (double)cost->model->hidden * data_type_bytes(cost->model->data_type);
 }

@@ -28,6 +28,8 @@ UnitCost step_cost_batch(StepCost *cost, const BatchShape *batch);
  * the same thing, memory or computing, for every request (on an MT-3000 always memory); otherwise
  * a lower bound, exact for equal contexts. O(1), amortised. */
 double step_cost_decode_seconds(StepCost *cost, guint32 batch, guint64 contexts);
+/* Of them, the seconds after the last layer: final norm and LM head on 'sampled' rows. */
+double step_cost_head_seconds(StepCost *cost, guint32 sampled);
 /* Bytes of one all-reduce vector for 'tokens' tokens, and how many all-reduces a step has
  * (two a layer; none when tp is 1). */
 double step_cost_all_reduce_bytes(const StepCost *cost, guint32 tokens);

@@ -13,30 +13,30 @@
 typedef struct Recorder {
     Observer observer;
     RunResult *result;
+    guint events, interrupt_after_events;
+    sig_atomic_t interrupted;
 } Recorder;
 
-static guint64 mix(guint64 hash, guint64 value)
-{
+static guint64 mix(guint64 hash, guint64 value) {
     for (guint i = 0; i < 8; i++, value >>= 8)
         hash = (hash ^ (value & 0xff)) * 0x100000001b3;
     return hash;
 }
 
-static guint64 bits_of(double value)
-{
+static guint64 bits_of(double value) {
     guint64 bits;
     memcpy(&bits, &value, sizeof bits);
     return bits;
 }
 
-static gboolean ends(EventKind kind)
-{
+static gboolean ends(EventKind kind) {
     return kind == EVENT_COMPLETED || kind == EVENT_REJECTED || kind == EVENT_DROPPED;
 }
 
-static void record(Observer *observer, const Event *event)
-{
-    RunResult *result = ((Recorder *)observer)->result;
+static void record(Observer *observer, const Event *event) {
+    Recorder *recorder = (Recorder *)observer;
+    RunResult *result = recorder->result;
+    recorder->interrupted |= ++recorder->events == recorder->interrupt_after_events;
     if (event->kind == EVENT_STEP || event->kind == EVENT_TRANSFER)
         return;
     result->event_hash = mix(result->event_hash, event->kind);
@@ -53,8 +53,7 @@ static void record(Observer *observer, const Event *event)
     copy->actor_state = NULL;
 }
 
-static void record_sample(Observer *observer, const SimulationSample *sample)
-{
+static void record_sample(Observer *observer, const SimulationSample *sample) {
     RunResult *result = ((Recorder *)observer)->result;
     result->event_hash = mix(result->event_hash, bits_of(sample->time_s));
     result->event_hash = mix(result->event_hash, sample->generated_tokens);
@@ -62,8 +61,7 @@ static void record_sample(Observer *observer, const SimulationSample *sample)
     result->event_hash = mix(result->event_hash, bits_of(sample->kv_bytes));
 }
 
-static void keep_totals(RunResult *result, const Experiment *experiment, const Ledger *ledger)
-{
+static void keep_totals(RunResult *result, const Experiment *experiment, const Ledger *ledger) {
     for (guint i = 0; i < ledger->n_replicas; i++) {
         const ReplicaTotals *totals = &ledger->replicas[i];
         if (i < RUN_MAX_STAGES)
@@ -84,18 +82,18 @@ static void keep_totals(RunResult *result, const Experiment *experiment, const L
     result->ledger.paused_s = NULL;
 }
 
-static void run_in_child(Experiment *experiment, const RunOptions *options, RunResult *result)
-{
+static void run_in_child(Experiment *experiment, const RunOptions *options, RunResult *result) {
     g_autoptr(GError) error = NULL;
     g_autoptr(RequestSource) source =
         request_source_open(experiment->workload, experiment->seed, &error);
     g_assert_no_error(error);
-    Recorder recorder = {.observer = {.notify = record,
-                                      .sample = options->sample_interval_s > 0 ? record_sample
-                                                                               : NULL,
-                                      .wants_steps = options->watch_steps,
-                                      .wants_transfers = options->watch_steps},
-                         .result = result};
+    Recorder recorder = {
+        .observer = {.notify = record,
+                     .sample = options->sample_interval_s > 0 ? record_sample : NULL,
+                     .wants_steps = options->watch_steps,
+                     .wants_transfers = options->watch_steps},
+        .result = result,
+        .interrupt_after_events = options->interrupt_after_events};
     Observer *observers[] = {&recorder.observer};
     SimulationSetup setup = {.platform = experiment->platform,
                              .model = experiment->model,
@@ -105,18 +103,21 @@ static void run_in_child(Experiment *experiment, const RunOptions *options, RunR
                              .observers = observers,
                              .n_observers = 1,
                              .fast_forward = !options->stepping,
-                             .sample_interval_s = options->sample_interval_s};
+                             .sample_interval_s = options->sample_interval_s,
+                             .interrupted = &recorder.interrupted};
     Ledger ledger;
     result->outcome = simulation_run(&setup, &ledger, &error);
     g_autofree char *violated = invariants_violated(&ledger, result->outcome);
-    g_strlcpy(result->message, error ? error->message : violated ? violated : "",
+    g_strlcpy(result->message,
+              error      ? error->message
+              : violated ? violated
+                         : "",
               sizeof result->message);
     keep_totals(result, experiment, &ledger);
     ledger_clear(&ledger);
 }
 
-static Experiment *load(const char *text, const char *const *overrides)
-{
+Experiment *experiment_of(const char *text, const char *const *overrides) {
     g_autoptr(GError) error = NULL;
     g_autofree char *path = NULL;
     int file = g_file_open_tmp("infergrid-XXXXXX.yaml", &path, &error);
@@ -130,15 +131,14 @@ static Experiment *load(const char *text, const char *const *overrides)
     return experiment;
 }
 
-RunResult *run_experiment(const char *text, const RunOptions *options)
-{
+RunResult *run_experiment(const char *text, const RunOptions *options) {
     static const RunOptions none;
     options = options ? options : &none;
-    RunResult *result = mmap(NULL, sizeof *result, PROT_READ | PROT_WRITE,
-                             MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    RunResult *result =
+        mmap(NULL, sizeof *result, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     g_assert_true(result != MAP_FAILED);
     result->event_hash = 0xcbf29ce484222325;
-    g_autoptr(Experiment) experiment = load(text, options->overrides);
+    g_autoptr(Experiment) experiment = experiment_of(text, options->overrides);
     if (options->tamper)
         options->tamper(experiment);
     fflush(NULL);
@@ -153,21 +153,18 @@ RunResult *run_experiment(const char *text, const RunOptions *options)
     return result;
 }
 
-void run_free(RunResult *result)
-{
+void run_free(RunResult *result) {
     munmap(result, sizeof *result);
 }
 
-RunResult *run_well(const char *text, const RunOptions *options)
-{
+RunResult *run_well(const char *text, const RunOptions *options) {
     RunResult *result = run_experiment(text, options);
     g_assert_cmpstr(result->message, ==, "");
     g_assert_cmpint(result->outcome, ==, OUTCOME_FINISHED);
     return result;
 }
 
-void assert_close(double a, double b, double relative)
-{
+void assert_close(double a, double b, double relative) {
     if (fabs(a - b) > relative * MAX(fabs(a), fabs(b)))
         g_error("%.17g and %.17g differ by more than %g", a, b, relative);
 }

@@ -17,27 +17,31 @@ typedef struct RunStage {
 
 typedef struct RunResult {
     SimulationOutcome outcome;
-    char message[1024];        /* of an error, or the invariant violated; "" */
-    Ledger ledger;             /* its pointers are NULL; what they held is below */
+    char message[1024]; /* of an error, or the invariant violated; "" */
+    Ledger ledger;      /* its pointers are NULL; what they held is below */
     guint n_stages;
     RunStage stages[RUN_MAX_STAGES];
-    double kv_peak_bytes[RUN_MAX_STAGES]; /* a replica */
+    double kv_peak_bytes[RUN_MAX_STAGES];                  /* a replica */
     double buffer_mean_bytes, buffer_peak_bytes, paused_s; /* of pool 0 */
     double joules;
-    guint64 event_hash;        /* over every event's kind, date and request, in order */
-    guint n_requests;          /* that ended, in order of their end */
+    guint64 event_hash; /* over every event's kind, date and request, in order */
+    guint n_requests;   /* that ended, in order of their end */
     ServedRequest requests[RUN_MAX_REQUESTS]; /* their pointers are NULL */
 } RunResult;
 
 typedef struct RunOptions {
-    const char *const *overrides;      /* as for --set, NULL-terminated; may be NULL */
-    gboolean stepping;                 /* no fast-forward */
-    gboolean watch_steps;              /* an observer asks for every step and transfer */
+    const char *const *overrides; /* as for --set, NULL-terminated; may be NULL */
+    gboolean stepping;            /* no fast-forward */
+    gboolean watch_steps;         /* an observer asks for every step and transfer */
     double sample_interval_s;
+    guint interrupt_after_events;           /* as if a signal came then; 0: never */
     void (*tamper)(Experiment *experiment); /* changes the experiment before the run */
 } RunOptions;
 
-/* Runs the experiment text (YAML). The result is shared memory; free it with run_free. Fails the
+/* The experiment of a text (YAML). Fails the test when it is not valid. */
+Experiment *experiment_of(const char *text, const char *const *overrides);
+
+/* Runs the experiment text. The result is shared memory; free it with run_free. Fails the
  * test when the experiment itself is not valid. 'options' may be NULL. */
 RunResult *run_experiment(const char *text, const RunOptions *options);
 void run_free(RunResult *result);

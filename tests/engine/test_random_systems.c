@@ -3,24 +3,22 @@
 #include "tests/engine/run.h"
 #include "workloads/random.h"
 
-static guint64 pick(RandomStream *stream, guint64 low, guint64 high)
-{
+static guint64 pick(RandomStream *stream, guint64 low, guint64 high) {
     return low + random_below(stream, high - low + 1);
 }
 
-static const char *choose(RandomStream *stream, const char *const *names, guint n)
-{
+static const char *choose(RandomStream *stream, const char *const *names, guint n) {
     return names[random_below(stream, n)];
 }
 #define CHOOSE(stream, ...)                                                                        \
     choose(stream, (const char *const[]){__VA_ARGS__},                                             \
            G_N_ELEMENTS(((const char *const[]){__VA_ARGS__})))
 
-static void draw_workload(RandomStream *stream, GString *out)
-{
+static void draw_workload(RandomStream *stream, GString *out) {
     const char *process = CHOOSE(stream, "batch", "constant", "poisson", "gamma", "closed_loop");
-    g_string_append_printf(out, "workload:\n  synthetic:\n    requests: %" G_GUINT64_FORMAT
-                                "\n    arrivals: {process: %s",
+    g_string_append_printf(out,
+                           "workload:\n  synthetic:\n    requests: %" G_GUINT64_FORMAT
+                           "\n    arrivals: {process: %s",
                            pick(stream, 1, 60), process);
     if (g_str_equal(process, "closed_loop"))
         g_string_append_printf(out, ", users: %" G_GUINT64_FORMAT ", think_time: %s s}\n",
@@ -37,8 +35,7 @@ static void draw_workload(RandomStream *stream, GString *out)
                            pick(stream, 1, 900), pick(stream, 1, 60));
 }
 
-static void draw_pbd(RandomStream *stream, GString *out)
-{
+static void draw_pbd(RandomStream *stream, GString *out) {
     gboolean on_demand = random_below(stream, 3) == 0;
     gboolean continuous = on_demand || random_below(stream, 2) == 0;
     g_string_append_printf(
@@ -56,8 +53,7 @@ static void draw_pbd(RandomStream *stream, GString *out)
         pick(stream, 1, 2), pick(stream, 1, 9), continuous ? "continuous" : "synchronous");
 }
 
-static void draw_colocated(RandomStream *stream, GString *out)
-{
+static void draw_colocated(RandomStream *stream, GString *out) {
     gboolean on_demand = random_below(stream, 3) == 0;
     gboolean continuous = on_demand || random_below(stream, 2) == 0;
     g_string_append_printf(
@@ -72,8 +68,7 @@ static void draw_colocated(RandomStream *stream, GString *out)
 }
 
 /* Little room for KV, so that capacity, watermarks and preemption are met. */
-static void squeeze(Experiment *experiment)
-{
+static void squeeze(Experiment *experiment) {
     for (guint i = 0; i < experiment->plan->n_replicas; i++) {
         ReplicaPlan *replica = &experiment->plan->replicas[i];
         if (replica->role != ROLE_PREFILL)
@@ -81,8 +76,7 @@ static void squeeze(Experiment *experiment)
     }
 }
 
-static char *draw_experiment(guint64 seed)
-{
+static char *draw_experiment(guint64 seed) {
     RandomStream stream = random_stream(seed, "systems");
     GString *out = g_string_new(NULL);
     g_string_printf(out,
@@ -100,8 +94,7 @@ static char *draw_experiment(guint64 seed)
     return g_string_free(out, FALSE);
 }
 
-static void assert_same(const RunResult *a, const RunResult *b)
-{
+static void assert_same(const RunResult *a, const RunResult *b) {
     g_assert_cmpuint(a->event_hash, ==, b->event_hash);
     g_assert_cmpuint(a->n_requests, ==, b->n_requests);
     g_assert_cmpmem(a->requests, a->n_requests * sizeof *a->requests, b->requests,
@@ -111,8 +104,7 @@ static void assert_same(const RunResult *a, const RunResult *b)
 }
 
 /* Dates come in the order of a request's life, and every token has been made. */
-static void assert_lives(const RunResult *result)
-{
+static void assert_lives(const RunResult *result) {
     for (guint i = 0; i < result->n_requests; i++) {
         const ServedRequest *served = &result->requests[i];
         if (served->rejected != REJECT_NONE)
@@ -126,8 +118,7 @@ static void assert_lives(const RunResult *result)
     }
 }
 
-static void test_random_system(gconstpointer data)
-{
+static void test_random_system(gconstpointer data) {
     guint64 seed = GPOINTER_TO_SIZE(data);
     g_autofree char *text = draw_experiment(seed);
     g_test_message("%s", text);
@@ -148,8 +139,7 @@ static void test_random_system(gconstpointer data)
             g_assert_cmpfloat(first->kv_peak_bytes[first->stages[i].replica], <=, capacity);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     g_test_init(&argc, &argv, NULL);
     guint systems = g_test_thorough() ? 2000 : 120;
     for (guint seed = 1; seed <= systems; seed++) {
