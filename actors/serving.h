@@ -44,6 +44,7 @@ typedef struct Served {
     guint migrations;          /* couriers under way to the buffer */
     guint pulls;               /* couriers under way from it */
     gboolean prefilled;        /* its last prompt stage has ended */
+    gboolean decoding;         /* a member of its batch */
     gboolean begun;            /* its first chunk has been put into a step */
     gboolean ended;            /* completed or dropped; freed when nothing refers to it */
     guint open_index;          /* in Simulation.open_requests */
