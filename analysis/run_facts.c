@@ -22,7 +22,7 @@ void run_facts_finish(RunFacts *facts) {
 }
 
 static double simulation_seconds(const RunFacts *facts) {
-    return (double)MAX(facts->finished_us - facts->simulation_us, 1) * 1e-6;
+    return (double)MAX(facts->finished_us - facts->simulation_us, 1) / 1e6;
 }
 
 static guint64 activities(const Ledger *ledger) {
@@ -83,7 +83,7 @@ static void write_engine(JsonText *json, const Ledger *ledger, double seconds) {
 }
 
 static double timeval_seconds(struct timeval span) {
-    return (double)span.tv_sec + (double)span.tv_usec * 1e-6;
+    return (double)((gint64)span.tv_sec * 1000000 + span.tv_usec) / 1e6;
 }
 
 static void write_use(JsonText *json) {
@@ -97,7 +97,7 @@ static void write_use(JsonText *json) {
 char *run_facts_json(const RunFacts *facts, const Ledger *ledger) {
     g_autoptr(GDateTime) start = g_date_time_new_from_unix_utc(facts->date_us / 1000000);
     g_autofree char *started = g_date_time_format_iso8601(start);
-    double wall_s = (double)(g_get_monotonic_time() - facts->started_us) * 1e-6;
+    double wall_s = (double)(g_get_monotonic_time() - facts->started_us) / 1e6;
     JsonText json = json_text_new();
     json_text_open(&json, NULL, '{');
     json_text_string(&json, "started", started);
