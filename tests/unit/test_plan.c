@@ -294,6 +294,11 @@ static const Refused refused[] = {
      "2.147 GB (1 × 4096 tokens) + overhead 0.1 GB = 15.72 GB of 15 GB usable per cluster; "
      "smallest that fits: none on this platform (policy.max_context ≤ 2714 would, with tp=1 "
      "pp=1)"},
+    {"memory_no_clusters_left", "mode: pbd\ndecode: {tp: 4, dp: 4}\nprefill: {pp: 8}", &llama_2_70b,
+     20e9,
+     "p.yaml:2:9: decode with tp=4 pp=1 does not fit: stage 0 asks for weights 34.49 GB + KV "
+     "0.3355 GB (1 × 4096 tokens) + overhead 0.1 GB = 34.93 GB of 20 GB usable per cluster; "
+     "smallest that fits: none on this platform"},
     {"memory_hopeless", "mode: colocated", &llama_2_70b, 1e9,
      "p.yaml:1:1: colocated with tp=1 pp=1 does not fit: stage 0 asks for weights 138 GB + KV "
      "1.342 GB (1 × 4096 tokens) + overhead 0.1 GB = 139.4 GB of 1 GB usable per cluster; "

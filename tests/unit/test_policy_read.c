@@ -91,6 +91,7 @@ static void what_is_written_reads_back_the_same(void) {
     static const char *const texts[] = {
         "mode: pbd",
         "mode: colocated",
+        "{mode: pbd, buffer: {high_watermark: 0.8, low_watermark: 0.8}}",
         "{mode: colocated, pools: 2, colocated: {batching: static, slots: 3}}",
         "{mode: pbd, kv_reservation: on_demand, kv_formula: paper, placement: spread, "
         "grain: operator, max_context: 2048, overhead: 1.5 GiB, "
