@@ -8,8 +8,6 @@ static const Policy *policy_of(const Replica *replica) {
     return replica->simulation->setup.policy;
 }
 
-/* ---- KV ---------------------------------------------------------------------------------- */
-
 static guint64 tokens_to_reserve(const Replica *replica, const Served *served) {
     const Request *request = &served->public.request;
     guint64 whole = (guint64)request->prompt_tokens + request->output_tokens;
@@ -49,8 +47,6 @@ void decode_free(Served *served, double time_s) {
     kv_change(served->batch->replica, time_s, -(gint64)served->kv_tokens);
     served->kv_tokens = 0;
 }
-
-/* ---- members ----------------------------------------------------------------------------- */
 
 static guint64 tokens_left(const MicroBatch *batch, const Served *served) {
     return served->public.request.output_tokens - served->generated_before -
@@ -162,8 +158,6 @@ static void offer_room(Replica *replica, double time_s) {
         entry_wake(replica);
 }
 
-/* ---- KV on demand: growth and preemption --------------------------------------------------- */
-
 #define PREEMPTIONS_BEFORE_FULL_RESERVATION 3
 
 static void preempt(MicroBatch *batch, guint index, double time_s) {
@@ -219,8 +213,6 @@ static void grow_kv(MicroBatch *batch, double time_s) {
     if (growing > 0)
         kv_change(replica, time_s, growing);
 }
-
-/* ---- steps -------------------------------------------------------------------------------- */
 
 static void add_prompts(MicroBatch *batch, Step *step, double time_s) {
     Replica *replica = batch->replica;
@@ -327,8 +319,6 @@ void decode_step_done(Replica *replica, Step *step, double time_s) {
     if (replica->kv_used < kv_before || batch->members->len == 0)
         offer_room(replica, time_s);
 }
-
-/* ---- fast-forward --------------------------------------------------------------------------- */
 
 void decode_sync(Replica *replica, double time_s) {
     FastForward *forward = &replica->fast_forward;

@@ -6,8 +6,6 @@
 #include <math.h>
 #include <simgrid/version.h>
 
-/* ---- observers ------------------------------------------------------------------------------ */
-
 /* Samples lie on multiples of the interval; the state between two events is the state at any date
  * between them, once fast-forward has been brought up to it. */
 static void take_samples(Simulation *simulation, double until_s) {
@@ -76,8 +74,6 @@ static void on_deadlock(gpointer data) {
     simulation->error = g_error_new_literal(g_quark_from_static_string("infergrid-simulation"),
                                             OUTCOME_DEADLOCK, report);
 }
-
-/* ---- building -------------------------------------------------------------------------------- */
 
 static void stage_init(Stage *stage, Replica *replica, guint index) {
     Simulation *simulation = replica->simulation;
@@ -245,8 +241,6 @@ static void start_actors(Simulation *simulation) {
         }
     }
 }
-
-/* ---- ending ---------------------------------------------------------------------------------- */
 
 static void replica_clear(Replica *replica) {
     for (guint i = 0; i < replica->plan->n_stages; i++) {

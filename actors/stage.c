@@ -55,8 +55,6 @@ static double step_seconds(Stage *stage, const Step *step) {
                : seconds + all_reduce_seconds(stage, step->prefill_tokens + step->decodes);
 }
 
-/* ---- all-reduces that share links with other traffic ---------------------------------------- */
-
 static void ring_flow_done(gpointer data, double time_s) {
     Stage *stage = data;
     (void)time_s;
@@ -100,9 +98,6 @@ static void count_private_all_reduce(Stage *stage, const Step *step, guint64 ste
     ledger->bytes_received[PURPOSE_ALL_REDUCE] += bytes;
     ledger->transfers[PURPOSE_ALL_REDUCE] += steps * vectors;
 }
-
-/* ---- running a step ---------------------------------------------------------------------------
- */
 
 static void wait_until(Stage *stage, double date_s) {
     while (engine_now() < date_s && !stage->replica->simulation->stopping)
@@ -218,9 +213,6 @@ static void run(Stage *stage, Step *step) {
     account_step(stage, step, start_s);
     report_step(stage, step, start_s, stage->totals->all_reduce_s - all_reduce_before);
 }
-
-/* ---- between stages -----------------------------------------------------------------------------
- */
 
 static gint by_hop(gconstpointer a, gconstpointer b, gpointer unused) {
     (void)unused;

@@ -8,8 +8,6 @@
 
 #define HEADER "version: 1\nplatform: mt3000\nmodel: llama-2-7b\n"
 
-/* ---- a second way to compute a step: the operator graph, unit by unit ------------------------ */
-
 typedef struct Machine {
     Experiment *experiment;
     DeviceModel device;
@@ -40,8 +38,6 @@ static Machine machine_new(const char *text) {
     machine.device = device_model(machine.experiment->platform);
     return machine;
 }
-
-/* ---- one request alone -------------------------------------------------------------------- */
 
 #define ONE_PBD                                                                                    \
     HEADER "policy:\n  mode: pbd\n  max_context: 1024\n  prefill: {dp: 1}\n"                       \
@@ -88,8 +84,6 @@ static void test_one_request_is_the_sum_of_its_parts(gconstpointer grain) {
     experiment_free(machine.experiment);
 }
 
-/* ---- the paper's batch-1 row ----------------------------------------------------------------- */
-
 /* THInfer table VII, A2, 7B: twelve clusters, one request of 512/128 at a time on each: 26
  * tokens/s. 13.2 GB of weights at 30 GB/s, the KV, the prompt and two launches a layer give it. */
 static void test_twelve_clusters_one_request_each(void) {
@@ -104,9 +98,6 @@ static void test_twelve_clusters_one_request_each(void) {
     double tokens_per_s = (double)result->ledger.output_tokens_done / result->ledger.end_s;
     assert_close(tokens_per_s, 26, 0.03);
 }
-
-/* ---- queueing ----------------------------------------------------------------------------------
- */
 
 /* Poisson arrivals, one server, constant service time D: the mean wait is rho·D / (2(1 − rho))
  * (Pollaczek–Khinchine). */
@@ -132,9 +123,6 @@ static void test_queueing_is_m_d_1(void) {
     assert_close(wait_s, rho * service_s / (2 * (1 - rho)), 0.05);
 }
 
-/* ---- pipelines
- * ----------------------------------------------------------------------------------- */
-
 /* 32 layers in 3 stages of 11, 11 and 10: prompts leave at the pace of the slowest one. */
 static void test_saturated_pipeline_runs_at_its_slowest_stage(void) {
     const char *text = HEADER "policy:\n  mode: pbd\n  max_context: 1024\n  prefill: {pp: 3}\n"
@@ -156,9 +144,6 @@ static void test_saturated_pipeline_runs_at_its_slowest_stage(void) {
     assert_close(gap_s, slowest_s, 1e-6);
 }
 
-/* ---- all-reduce
- * ------------------------------------------------------------------------------------ */
-
 /* 2(n−1)/n · S/B + 2(n−1) · latency for each of 64 vectors a step, at both grains. */
 static void test_all_reduce_is_a_ring(gconstpointer grain) {
     const char *const overrides[] = {grain, NULL};
@@ -178,9 +163,6 @@ static void test_all_reduce_is_a_ring(gconstpointer grain) {
     assert_close(result->stages[0].totals.all_reduce_s, expected_s, 1e-6);
     assert_close(result->ledger.bytes_sent[PURPOSE_ALL_REDUCE], 64 * bytes * 2 * 3, 1e-9);
 }
-
-/* ---- scaling
- * ------------------------------------------------------------------------------------------ */
 
 #define BATCH_OF(requests)                                                                         \
     "workload:\n  synthetic:\n    requests: " requests "\n    arrivals: {process: batch}\n"        \
@@ -229,9 +211,6 @@ static void test_time_is_monotone(void) {
         for (guint j = 0; j + 1 < 4; j++)
             g_assert_cmpfloat(makespan(series[i][j]), <=, makespan(series[i][j + 1]));
 }
-
-/* ---- energy
- * -------------------------------------------------------------------------------------------- */
 
 static void test_energy_is_power_times_time(void) {
     const char *text = HEADER "policy:\n  mode: colocated\n"
