@@ -203,3 +203,73 @@ static void test_prefix_hits_shorten_prefill(void) {
     assert_close(result->ledger.bytes_sent[PURPOSE_KV_MIGRATION], (2048 + 2048 + 1024) * 524288.0,
                  1e-12);
 }
+
+/* Two pools, and only the second one's decoder can hold a request: nothing can move in the first.
+ */
+static void starve_first_pool(Experiment *experiment) {
+    for (guint i = 0; i < experiment->plan->n_replicas; i++)
+        if (experiment->plan->replicas[i].pool == 0)
+            experiment->plan->replicas[i].kv_tokens = 10;
+}
+
+static void test_a_deadlock_says_who_waits_for_whom(void) {
+    const char *text = HEADER "policy:\n  mode: pbd\n  pools: 2\n  routing: round_robin\n"
+                              "  max_context: 600\n  decode: {tp: 4}\n" FIXED("4", "500", "60");
+    g_autoptr(RunResult) result = run_experiment(text, &(RunOptions){.tamper = starve_first_pool});
+    g_assert_cmpint(result->outcome, ==, OUTCOME_DEADLOCK);
+    g_assert_nonnull(strstr(result->message, "with 2 requests open"));
+    g_assert_nonnull(strstr(result->message, "pool 0: 2 in the buffer wait for a decode replica"));
+    g_assert_cmpuint(result->ledger.completed, ==, 2);
+    g_assert_cmpuint(result->ledger.dropped, ==, 2);
+}
+
+static void test_an_interrupted_run_drops_what_is_open(void) {
+    g_autoptr(RunResult) result = run_experiment(HEADER PBD FIXED("100", "300", "30"),
+                                                 &(RunOptions){.interrupt_after_events = 150});
+    g_assert_cmpint(result->outcome, ==, OUTCOME_INTERRUPTED);
+    g_assert_cmpstr(result->message, ==, "");
+    g_assert_cmpuint(result->ledger.dropped, >, 0);
+    g_assert_cmpuint(result->ledger.completed + result->ledger.dropped, ==, result->ledger.arrived);
+}
+
+static void test_seeds_decide_the_run(void) {
+    const char *text = HEADER PBD "workload:\n  synthetic:\n    requests: 50\n"
+                                  "    arrivals: {process: poisson, rate: 2 /s}\n"
+                                  "    prompt: {distribution: uniform, min: 10, max: 600}\n"
+                                  "    output: {distribution: uniform, min: 1, max: 50}\n";
+    g_autoptr(RunResult) first = run_with(text, "seed=5");
+    g_autoptr(RunResult) again = run_with(text, "seed=5");
+    g_autoptr(RunResult) other = run_with(text, "seed=6");
+    g_assert_cmpuint(first->event_hash, ==, again->event_hash);
+    g_assert_cmpuint(first->event_hash, !=, other->event_hash);
+}
+
+int main(int argc, char **argv) {
+    g_test_init(&argc, &argv, NULL);
+    const char *pbd =
+        "  mode: pbd\n  prefill: {dp: 2, pp: 2}\n  decode: {tp: 4, pp: 2, slots: 2}\n";
+    const char *colocated =
+        "  mode: colocated\n  colocated: {tp: 2, slots: 3, chunk_tokens: 200}\n";
+    g_test_add_data_func("/serving/grains/pbd", pbd,
+                         test_step_grain_is_within_1_percent_of_operator_grain);
+    g_test_add_data_func("/serving/grains/colocated", colocated,
+                         test_step_grain_is_within_1_percent_of_operator_grain);
+    g_test_add_func("/serving/backpressure", test_a_full_buffer_stops_admission);
+    g_test_add_func("/serving/shared-port", test_migrations_share_the_port_of_the_buffer);
+    g_test_add_data_func("/serving/preemption/colocated",
+                         "  mode: colocated\n  colocated: {tp: 4, slots: 8}\n",
+                         test_on_demand_kv_preempts_and_recovers);
+    g_test_add_data_func("/serving/preemption/pbd",
+                         "  mode: pbd\n  decode: {tp: 4, pp: 2, slots: 4}\n",
+                         test_on_demand_kv_preempts_and_recovers);
+    g_test_add_func("/serving/reservations", test_ample_kv_makes_reservations_equal);
+    g_test_add_func("/serving/rejected", test_what_cannot_be_served_is_rejected_at_arrival);
+    g_test_add_func("/serving/too-small", test_capacity_rejections_name_what_is_too_small);
+    g_test_add_func("/serving/continuous", test_continuous_batching_does_not_wait_for_the_longest);
+    g_test_add_func("/serving/chunks", test_chunked_prefill_shortens_the_longest_gap);
+    g_test_add_func("/serving/prefix-cache", test_prefix_hits_shorten_prefill);
+    g_test_add_func("/serving/deadlock", test_a_deadlock_says_who_waits_for_whom);
+    g_test_add_func("/serving/interrupted", test_an_interrupted_run_drops_what_is_open);
+    g_test_add_func("/serving/seeds", test_seeds_decide_the_run);
+    return g_test_run();
+}
