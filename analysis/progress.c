@@ -32,7 +32,7 @@ static void write_line(Progress *progress, gint64 now_us) {
     g_autofree char *eta = rate > 0 ? format_clock((double)left / rate) : g_strdup("unknown");
     fprintf(stderr,
             "\r\033[Ksimulated %.6g s, %" G_GUINT64_FORMAT "/%" G_GUINT64_FORMAT
-            " requests, %.4g/s, ETA %s",
+            " requests, %.0f/s, ETA %s",
             progress->time_s, progress->done, progress->requests, rate, eta);
     fflush(stderr);
     progress->visible = TRUE;
