@@ -1,4 +1,5 @@
 #include "analysis/experiment.h"
+#include <stdio.h>
 
 void experiment_free(Experiment *experiment) {
     if (experiment == NULL) {
@@ -101,7 +102,7 @@ Experiment *experiment_load(const char *path, const char *const *overrides, GErr
 
 void experiment_print_warnings(const Experiment *experiment) {
     for (guint i = 0; i < experiment->warnings->len; i++) {
-        g_printerr("warning: %s\n", (const char *)g_ptr_array_index(experiment->warnings, i));
+        fprintf(stderr, "warning: %s\n", (const char *)g_ptr_array_index(experiment->warnings, i));
     }
 }
 

@@ -1,6 +1,7 @@
 #include "actors/simulation.h"
 #include "analysis/commands/catalogue.h"
 #include "workloads/input_error.h"
+#include <stdio.h>
 #include <string.h>
 
 static int print_version(void) {
@@ -15,7 +16,7 @@ static int unknown_word(const char *word) {
     gboolean is_option = word[0] == '-';
     const char *const *known = is_option ? options : catalogue_command_names;
     g_autofree char *hint = near_miss_hint(word, known, g_strv_length((char **)known));
-    g_printerr("infergrid: unknown %s '%s'%s\n", is_option ? "option" : "command", word, hint);
+    fprintf(stderr, "infergrid: unknown %s '%s'%s\n", is_option ? "option" : "command", word, hint);
     return EXIT_WRONG_INPUT;
 }
 
@@ -57,7 +58,7 @@ int main(int argc, char **argv) {
     find_own_data();
     if (argc < 2) {
         g_autofree char *help = catalogue_help();
-        g_printerr("%s", help);
+        fprintf(stderr, "%s", help);
         return EXIT_WRONG_INPUT;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {

@@ -70,13 +70,13 @@ char *catalogue_help(void) {
 }
 
 int catalogue_fail(const GError *error) {
-    g_printerr("%s\n", error->message);
+    fprintf(stderr, "%s\n", error->message);
     return error->domain == INPUT_ERROR ? EXIT_WRONG_INPUT : EXIT_UNFINISHED;
 }
 
 int catalogue_print(const char *text) {
     if (fputs(text, stdout) < 0 || fflush(stdout) != 0) {
-        g_printerr("infergrid: cannot write to standard output: %s\n", g_strerror(errno));
+        fprintf(stderr, "infergrid: cannot write to standard output: %s\n", g_strerror(errno));
         return EXIT_UNFINISHED;
     }
     return EXIT_DONE;

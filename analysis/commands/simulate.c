@@ -10,6 +10,7 @@
 #include "analysis/timeline.h"
 #include "workloads/input_error.h"
 #include <math.h>
+#include <stdio.h>
 
 typedef struct SimulateOptions {
     char *path;
@@ -181,12 +182,12 @@ static void run_simulate(Run *run, GError **error) {
 /* TRUE when the files deserve to be kept: a deadlock or a violated invariant keeps none. */
 static gboolean run_is_sound(const Run *run, const GError *error) {
     if (error != NULL) {
-        g_printerr("infergrid: %s\n", error->message);
+        fprintf(stderr, "infergrid: %s\n", error->message);
         return FALSE;
     }
     g_autofree char *violated = invariants_violated(&run->ledger, run->outcome);
     if (violated != NULL) {
-        g_printerr("infergrid: invariant violated: %s\n", violated);
+        fprintf(stderr, "infergrid: invariant violated: %s\n", violated);
         return FALSE;
     }
     return TRUE;
@@ -218,11 +219,11 @@ static int run_report(Run *run, const GError *failure) {
     }
     if (!run->options->quiet) {
         g_autofree char *line = run_facts_line(&run->facts, &run->ledger);
-        g_printerr("%s\n", line);
+        fprintf(stderr, "%s\n", line);
     }
     g_autoptr(GError) error = NULL;
     if (run->folder != NULL && !files_finish(run, &summary, &error)) {
-        g_printerr("infergrid: %s\n", error->message);
+        fprintf(stderr, "infergrid: %s\n", error->message);
         return EXIT_UNFINISHED;
     }
     return run->outcome == OUTCOME_FINISHED ? status : EXIT_UNFINISHED;

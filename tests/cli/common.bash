@@ -2,6 +2,10 @@
 # INFERGRID_SOURCE, the build in INFERGRID_BUILD, and a scratch folder of its own.
 
 setup() {
+    if ! [ -x "$INFERGRID" ] || ! [ -d "$INFERGRID_SOURCE" ] || ! [ -d "$INFERGRID_BUILD" ]; then
+        echo 'run by ctest, which says where the binary, the source and the build are'
+        return 1
+    fi
     mkdir "$BATS_TEST_TMPDIR/work" && cd "$BATS_TEST_TMPDIR/work" || return 1
     pbd="$INFERGRID_SOURCE/tests/scenarios/pbd/experiment.yaml"
     colocated="$INFERGRID_SOURCE/tests/scenarios/colocated/experiment.yaml"
