@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# Speed, measured in one run on one machine: whole commands with summary and requests.csv written.
+# Prints lines of "name value unit"; compare ratios, not absolute times, between machines.
+set -euo pipefail
+: "${INFERGRID:?}" "${INFERGRID_SOURCE:?}" "${BENCH_PROGRAMS:?}"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+experiments=$INFERGRID_SOURCE/tests/bench
+
+say() { printf '%-58s %12s %s\n' "$1" "$2" "$3"; }
+calc() { awk -v a="$1" -v b="$2" "BEGIN { printf \"%.3f\", $3 }"; }
+field() { jq -r "$1" "$work/out/$2"; }
+
+# run EXPERIMENT [OPTION...]: leaves the wall seconds of the fastest of three runs in $wall and the
+# folder of the last one in $work/out.
+run() {
+    local start end i seconds
+    wall=
+    for i in 1 2 3; do
+        start=$EPOCHREALTIME
+        "$INFERGRID" simulate "$experiments/$1" -o "$work/out" --force --quiet "${@:2}" >/dev/null
+        end=$EPOCHREALTIME
+        seconds=$(calc "$end" "$start" 'a - b')
+        if [ -z "$wall" ] || awk "BEGIN { exit !($seconds < $wall) }"; then wall=$seconds; fi
+    done
+}
+
+report() {
+    local name=$1
+    say "$name: wall" "$wall" s
+    say "$name: requests a second" "$(calc "$(field .requests.arrived summary.json)" "$wall" 'a / b')" 1/s
+    say "$name: stage steps" "$(field .engine.steps run.json)" ""
+    say "$name: peak memory" "$(calc "$(field .peak_memory_bytes run.json)" 1e6 'a / b')" MB
+}
+
+# How much slower than SimGrid alone with as many sleeps and communications.
+against_bare() {
+    local name=$1 actors=$2 sleeps comms ours bare best=
+    sleeps=$(field '.engine.sleeps + .engine.timers' run.json)
+    comms=$(field .engine.comms run.json)
+    ours=$(field .simulation_wall_s run.json)
+    for _ in 1 2 3; do
+        bare=$("$BENCH_PROGRAMS/bench_bare" "$actors" "$sleeps" "$comms")
+        if [ -z "$best" ] || awk "BEGIN { exit !($bare < $best) }"; then best=$bare; fi
+    done
+    say "$name: simulation against bare SimGrid" "$(calc "$ours" "$best" 'a / b')" ratio
+}
+
+case_of() {
+    local name=$1 experiment=$2 actors=$3
+    run "$experiment" --no-fast-forward
+    report "$name, every step"
+    against_bare "$name, every step" "$actors"
+    local stepping=$wall
+    run "$experiment"
+    report "$name, fast-forward"
+    say "$name: gain of fast-forward" "$(calc "$stepping" "$wall" 'a / b')" ratio
+}
+
+echo "# processors: $(nproc), $(uname -srm)"
+run first.yaml
+say "first result from a fresh start" "$wall" s
+case_of "a: 10,000 requests, 7B, 8 clusters" a.yaml 3
+case_of "b: 20,000 requests, 70B, 10 x 8 clusters" b.yaml 11
+case_of "c: 48,000 requests, 70B, 40 x 8 clusters" c.yaml 41
+case_of "p: 20,000 requests, 7B, prefill-buffer-decode" pbd.yaml 45
+
+# Growth with the trace, at a load the machine keeps up with.
+for requests in 10000 100000 1000000; do
+    run growth.yaml --set "workload.synthetic.requests=$requests"
+    say "growth: $requests requests, wall" "$wall" s
+    say "growth: $requests requests, wall a request" "$(calc "$wall" "$requests" '1e6 * a / b')" us
+    say "growth: $requests requests, peak memory" "$(calc "$(field .peak_memory_bytes run.json)" 1e6 'a / b')" MB
+done
