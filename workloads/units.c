@@ -182,16 +182,15 @@ const char *units_parse(const char *text, Dimension dimension, double *value) {
     return NULL;
 }
 
-/* The value counted in 'unit', in more digits than a double has. */
-static long double in_unit(double value, const Unit *unit) {
-    long double scaled = (long double)value * unit->divisor / unit->multiplier;
-    return unit->exponent >= 0 ? scaled / powl(10, unit->exponent)
-                               : scaled * powl(10, -unit->exponent);
+static double in_unit(double value, const Unit *unit) {
+    double scaled = value * unit->divisor / unit->multiplier;
+    return unit->exponent >= 0 ? scaled / pow(10, unit->exponent)
+                               : scaled * pow(10, -unit->exponent);
 }
 
 /* Of 1 us, the nearest double holds a hair less than one microsecond. */
 static gboolean holds_one(double value, const Unit *unit) {
-    return fabsl(in_unit(value, unit)) >= 1 - 1e-15L;
+    return fabs(in_unit(value, unit)) >= 1 - 1e-15;
 }
 
 static char *join_unit(const char *number, const Unit *unit) {
@@ -199,19 +198,22 @@ static char *join_unit(const char *number, const Unit *unit) {
 }
 
 /* 'digits' significant digits, as a plain decimal unless that would be long. */
-static char *write_number(long double number, int digits) {
-    char text[64];
-    g_snprintf(text, sizeof text, "%.*Le", digits - 1, number);
+static char *write_number(double number, int digits) {
+    char text[64], format[16];
+    g_snprintf(format, sizeof format, "%%.%de", digits - 1);
+    g_ascii_formatd(text, sizeof text, format, number);
     const char *power = strchr(text, 'e');
     int magnitude = power != NULL ? (int)g_ascii_strtoll(power + 1, NULL, 10) : 0;
-    if (magnitude >= -5 && magnitude <= 15)
-        g_snprintf(text, sizeof text, "%.*Lf", MAX(0, digits - 1 - magnitude), number);
+    if (magnitude >= -5 && magnitude <= 15) {
+        g_snprintf(format, sizeof format, "%%.%df", MAX(0, digits - 1 - magnitude));
+        g_ascii_formatd(text, sizeof text, format, number);
+    }
     return g_strdup(text);
 }
 
 /* The fewest digits in 'unit' that read back to the same bits, or NULL when none do. */
 static char *write_exact(double value, const Unit *unit) {
-    long double scaled = in_unit(value, unit);
+    double scaled = in_unit(value, unit);
     for (int digits = 1; digits <= MAX_DIGITS; digits++) {
         g_autofree char *number = write_number(scaled, digits);
         g_autofree char *text = join_unit(number, unit);
@@ -258,7 +260,7 @@ static char *write_brief(double number) {
     char text[64];
     double magnitude = fabs(number);
     if (magnitude < 1e4 || magnitude >= 1e15)
-        g_snprintf(text, sizeof text, "%.4g", number);
+        g_ascii_formatd(text, sizeof text, "%.4g", number);
     else {
         double step = pow(10, floor(log10(magnitude)) - 3);
         g_snprintf(text, sizeof text, "%.0f", round(number / step) * step);
@@ -270,7 +272,7 @@ char *units_format_brief(double value, Dimension dimension) {
     char rounded[32];
     if (dimension == DIMENSION_COUNT)
         return g_strdup_printf("%.0f", value);
-    g_snprintf(rounded, sizeof rounded, "%.3e", value);
+    g_ascii_formatd(rounded, sizeof rounded, "%.3e", value);
     double shown = fabs(g_ascii_strtod(rounded, NULL)); /* 999.96 is shown as 1000 */
     const Unit *chosen = NULL;
     for (gsize i = 0; i < G_N_ELEMENTS(units); i++) {
@@ -281,6 +283,6 @@ char *units_format_brief(double value, Dimension dimension) {
         if (chosen == NULL || fits || (shown == 0 && is_base(unit)))
             chosen = unit;
     }
-    g_autofree char *number = write_brief((double)in_unit(value, chosen));
+    g_autofree char *number = write_brief(in_unit(value, chosen));
     return join_unit(number, chosen);
 }
