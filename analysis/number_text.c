@@ -1,5 +1,6 @@
 #include "analysis/number_text.h"
 
+#include "analysis/text_file.h"
 #include <math.h>
 #include <string.h>
 
@@ -10,17 +11,23 @@ static const char digit_pairs[] = "000102030405060708091011121314151617181920212
                                   "50515253545556575859606162636465666768697071727374"
                                   "75767778798081828384858687888990919293949596979899";
 
+/* Two digits; 'pair' is below 100. */
+static char *put_pair(char *out, guint64 pair) {
+    memcpy(out, digit_pairs + 2 * pair, 2);
+    return out + 2;
+}
+
 char *number_text_count(char *out, guint64 value) {
     char digits[20];
     guint place = sizeof digits;
     while (value >= 100) {
         place -= 2;
-        memcpy(digits + place, digit_pairs + 2 * (value % 100), 2);
+        put_pair(digits + place, value % 100);
         value /= 100;
     }
     if (value >= 10) {
         place -= 2;
-        memcpy(digits + place, digit_pairs + 2 * value, 2);
+        put_pair(digits + place, value);
     } else {
         digits[--place] = (char)('0' + value);
     }
@@ -76,13 +83,12 @@ char *number_text_seconds(char *out, double seconds) {
     guint64 nanos;
     out = number_text_count(out, split_seconds(seconds, &nanos));
     *out++ = '.';
-    guint32 rest = (guint32)nanos;
-    memcpy(out, digit_pairs + 2 * (rest / 10000000), 2);
-    memcpy(out + 2, digit_pairs + 2 * (rest / 100000 % 100), 2);
-    memcpy(out + 4, digit_pairs + 2 * (rest / 1000 % 100), 2);
-    memcpy(out + 6, digit_pairs + 2 * (rest / 10 % 100), 2);
-    out[8] = (char)('0' + rest % 10);
-    return out + 9;
+    out = put_pair(out, nanos / 10000000);
+    out = put_pair(out, nanos / 100000 % 100);
+    out = put_pair(out, nanos / 1000 % 100);
+    out = put_pair(out, nanos / 10 % 100);
+    *out = (char)('0' + nanos % 10);
+    return out + 1;
 }
 
 char *number_text_micros(char *out, gint64 nanoseconds) {
@@ -98,10 +104,8 @@ char *number_text_micros(char *out, gint64 nanoseconds) {
 
 char *number_text_shortest(char *out, double value) {
     const double exact_integers = 9007199254740992; /* 2^53 */
-    if (!isfinite(value)) {
-        memcpy(out, "null", 4);
-        return out + 4;
-    }
+    if (!isfinite(value))
+        return text_put(out, "null");
     if (value >= 0 && !signbit(value) && value < exact_integers && value == floor(value))
         return number_text_count(out, (guint64)value);
     static const char *const formats[] = {"%.15g", "%.16g", "%.17g"};
@@ -111,9 +115,7 @@ char *number_text_shortest(char *out, double value) {
         if (g_ascii_strtod(text, NULL) == value)
             break;
     }
-    gsize length = strlen(text);
-    memcpy(out, text, length);
-    return out + length;
+    return text_put(out, text);
 }
 
 gint64 number_nanoseconds(double seconds) {

@@ -4,7 +4,7 @@
 #include "analysis/number_text.h"
 #include "analysis/text_file.h"
 
-#define ROW_MAX (32 * NUMBER_TEXT_MAX)
+#define ROW_MAX ((gsize)32 * NUMBER_TEXT_MAX)
 
 struct RequestLog {
     Observer observer;

@@ -3,7 +3,7 @@
 #include "analysis/number_text.h"
 #include "analysis/text_file.h"
 
-#define ROW_MAX (20 * NUMBER_TEXT_MAX)
+#define ROW_MAX ((gsize)20 * NUMBER_TEXT_MAX)
 
 struct SeriesLog {
     Observer observer;

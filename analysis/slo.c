@@ -21,7 +21,7 @@ static const YamlField limit_fields[] = {
     {                                                                                              \
         .key = #name, .kind = YAML_FIELD_SECTION, .offset = offsetof(Slo, name),                   \
         .fallback = YAML_OPTIONAL, .fields = limit_fields, .n_fields = G_N_ELEMENTS(limit_fields), \
-        .help = text                                                                               \
+        .help = (text)                                                                             \
     }
 static const YamlField slo_fields[] = {
     LIMIT(ttft, "time to first token"),

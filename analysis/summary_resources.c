@@ -253,7 +253,7 @@ static double replica_joules(const PowerSpec *power, const ReplicaPlan *plan,
 }
 
 static guint nodes_touched(const Platform *platform, const Plan *plan) {
-    g_autofree gboolean *touched = g_new0(gboolean, platform->nodes);
+    gboolean *touched = g_new0(gboolean, platform->nodes);
     guint nodes = 0;
     for (guint i = 0; i < plan->n_replicas; i++)
         for (guint stage = 0; stage < plan->replicas[i].n_stages; stage++)
@@ -264,6 +264,7 @@ static guint nodes_touched(const Platform *platform, const Plan *plan) {
         touched[platform_node_of(platform, plan->buffers[i].cluster)] = TRUE;
     for (guint64 node = 0; node < platform->nodes; node++)
         nodes += touched[node] ? 1 : 0;
+    g_free(touched);
     return nodes;
 }
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define BUFFER_BYTES (4 * TEXT_FILE_RESERVE_MAX)
+#define BUFFER_BYTES ((gsize)4 * TEXT_FILE_RESERVE_MAX)
 
 struct TextFile {
     char *path;
@@ -90,7 +90,7 @@ gboolean text_file_finish(TextFile *file, GError **error) {
 }
 
 char *text_put(char *out, const char *text) {
-    gsize length = strlen(text);
-    memcpy(out, text, length);
-    return out + length;
+    while (*text != '\0')
+        *out++ = *text++;
+    return out;
 }
