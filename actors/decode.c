@@ -327,11 +327,14 @@ void decode_sync(Replica *replica, double time_s) {
     MicroBatch *batch = &replica->batches[0];
     Stage *stage = &replica->stages[0];
     guint64 passed = 0, contexts = batch->contexts, members = batch->members->len;
+    double all_reduce_s = stage_all_reduce_seconds(stage, (guint32)members);
     while (forward->done < forward->total) {
         double next_s =
             forward->at_s + stage_decode_seconds(stage, (guint)members, contexts + members);
         if (next_s > time_s)
             break;
+        stage->totals->busy_s += next_s - forward->at_s;
+        stage->totals->all_reduce_s += all_reduce_s;
         forward->at_s = next_s;
         forward->done++;
         contexts += members;

@@ -2,6 +2,7 @@
 
 #include "actors/engine_shim.h"
 #include <math.h>
+#include <signal.h>
 #include <simgrid/comm.h>
 #include <simgrid/engine.h>
 #include <simgrid/exec.h>
@@ -17,7 +18,12 @@ void engine_init(void) {
     char program[] = "infergrid";
     char *argv[] = {program, NULL};
     int argc = 1;
+    struct sigaction interrupt, terminate; /* SimGrid puts its own in their place */
+    sigaction(SIGINT, NULL, &interrupt);
+    sigaction(SIGTERM, NULL, &terminate);
     simgrid_init(&argc, argv);
+    sigaction(SIGINT, &interrupt, NULL);
+    sigaction(SIGTERM, &terminate, NULL);
     xbt_log_control_set("root.app:file:/dev/null"); /* we report in our own words */
 
     sg_cfg_set_string("network/model", "CM02");

@@ -255,6 +255,8 @@ void buffer_dispatch(Pool *pool, double time_s);
 
 /* stage.c */
 void stage_main(int argc, char **argv);
+/* All all-reduces of a step, one after another, with nobody else on their links. */
+double stage_all_reduce_seconds(const Stage *stage, guint32 tokens);
 /* A decode step of 'members' requests whose contexts after it sum to 'contexts'. */
 double stage_decode_seconds(Stage *stage, guint members, guint64 contexts);
 /* The step as the operator graph wants it; valid until the next call. */

@@ -11,7 +11,7 @@ static double all_reduce_bytes(const Stage *stage, const Step *step) {
 }
 
 /* All all-reduces of a step, one after another, with nobody else on their links. */
-static double all_reduce_seconds(const Stage *stage, guint32 tokens) {
+double stage_all_reduce_seconds(const Stage *stage, guint32 tokens) {
     guint rounds = step_cost_all_reduces(stage->cost);
     if (rounds == 0)
         return 0;
@@ -21,7 +21,7 @@ static double all_reduce_seconds(const Stage *stage, guint32 tokens) {
 
 double stage_decode_seconds(Stage *stage, guint members, guint64 contexts) {
     double seconds = step_cost_decode_seconds(stage->cost, members, contexts);
-    return stage->ring_shared ? seconds : seconds + all_reduce_seconds(stage, members);
+    return stage->ring_shared ? seconds : seconds + stage_all_reduce_seconds(stage, members);
 }
 
 BatchShape stage_batch_shape(Stage *stage, const Step *step) {
@@ -52,7 +52,7 @@ static double step_seconds(Stage *stage, const Step *step) {
     double seconds = step_cost_batch(stage->cost, &shape).seconds;
     return stage->ring_shared
                ? seconds
-               : seconds + all_reduce_seconds(stage, step->prefill_tokens + step->decodes);
+               : seconds + stage_all_reduce_seconds(stage, step->prefill_tokens + step->decodes);
 }
 
 static void ring_flow_done(gpointer data, double time_s) {
@@ -121,7 +121,8 @@ static void run_at_step_grain(Stage *stage, const Step *step) {
         return;
     }
     count_private_all_reduce(stage, step, 1);
-    stage->totals->all_reduce_s += all_reduce_seconds(stage, step->prefill_tokens + step->decodes);
+    stage->totals->all_reduce_s +=
+        stage_all_reduce_seconds(stage, step->prefill_tokens + step->decodes);
 }
 
 static gboolean may_fast_forward(const Stage *stage, const Step *step) {
@@ -160,7 +161,6 @@ static void fast_forward(Stage *stage, Step *step) {
     step->counted = TRUE;
     stage->now_s = forward->at_s;
     count_private_all_reduce(stage, step, forward->done);
-    stage->totals->all_reduce_s += (double)forward->done * all_reduce_seconds(stage, step->decodes);
 }
 
 static void report_step(Stage *stage, const Step *step, double start_s, double all_reduce_s) {
@@ -191,7 +191,8 @@ static void report_step(Stage *stage, const Step *step, double start_s, double a
 
 static void account_step(Stage *stage, const Step *step, double start_s) {
     ReplicaTotals *totals = stage->replica->totals;
-    stage->totals->busy_s += stage->now_s - start_s;
+    if (!step->counted)
+        stage->totals->busy_s += stage->now_s - start_s;
     stage->totals->steps += step->repeats;
     stage->replica->simulation->ledger->steps += step->repeats;
     if (totals->first_busy_s < 0)

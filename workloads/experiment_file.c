@@ -24,6 +24,7 @@ static const SectionRule rules[N_SECTIONS] = {
 static const char *const top_keys[] = {
     "version", "seed", "platform", "model", "workload", "policy", "slo", "output", "search",
 };
+#define BASE_KEY "base"              /* of a section: the file that it changes */
 #define SETTABLE_KEYS (top_keys + 1) /* all but the version */
 #define N_SETTABLE_KEYS (G_N_ELEMENTS(top_keys) - 1)
 
@@ -156,24 +157,39 @@ static YamlNode *load_section(const char *path, SectionKind kind, GError **error
     return g_steal_pointer(&section);
 }
 
-/* Puts the file that a section names in its place; remembers the folder of what it reads. */
-static gboolean resolve_section(ExperimentFile *file, SectionKind kind, GError **error) {
-    const SectionRule *rule = &rules[kind];
-    const YamlNode *node = yaml_get(file->root, rule->name);
+static char *find_section_file(const ExperimentFile *file, SectionKind kind, const YamlNode *name,
+                               GError **error) {
     g_autofree char *home = g_path_get_dirname(file->path);
-    if (node == NULL || node->type != YAML_SCALAR) {
-        file->folders[kind] = g_steal_pointer(&home);
+    gboolean overridden = name->line == 0; /* typed on the command line */
+    char *path = data_file_find(name->text, overridden ? "." : home, rules[kind].data_kind);
+    if (path == NULL)
+        no_such_file(name, rules[kind].data_kind, error);
+    return path;
+}
+
+/* A section is a file's name, or a mapping, or a mapping that changes the file named by its key
+ * 'base'. Puts the whole section in its place; remembers the folder of what it reads. */
+static gboolean resolve_section(ExperimentFile *file, SectionKind kind, GError **error) {
+    const char *name = rules[kind].name;
+    YamlNode *node = yaml_get(file->root, name);
+    gboolean inlined = node != NULL && node->type == YAML_MAPPING;
+    YamlNode *base = inlined ? yaml_get(node, BASE_KEY) : node;
+    if (base == NULL || (!inlined && base->type != YAML_SCALAR)) {
+        file->folders[kind] = g_path_get_dirname(file->path);
         return TRUE;
     }
-    gboolean overridden = node->line == 0; /* typed on the command line */
-    g_autofree char *path = data_file_find(node->text, overridden ? "." : home, rule->data_kind);
-    if (path == NULL)
-        return no_such_file(node, rule->data_kind, error);
-    YamlNode *section = load_section(path, kind, error);
+    if (!yaml_expect(base, YAML_SCALAR, NULL, error))
+        return FALSE;
+    g_autofree char *path = find_section_file(file, kind, base, error);
+    g_autoptr(YamlNode) section = path != NULL ? load_section(path, kind, error) : NULL;
     if (section == NULL)
         return FALSE;
-    yaml_put(file->root, rule->name, section);
     file->folders[kind] = g_path_get_dirname(path);
+    if (inlined) {
+        yaml_remove(node, BASE_KEY);
+        yaml_overlay(section, yaml_steal(file->root, name));
+    }
+    yaml_put(file->root, name, g_steal_pointer(&section));
     return TRUE;
 }
 

@@ -27,7 +27,9 @@ typedef struct ExperimentFile {
 
 /* Loads 'path': `version: 1` is required; 'platform', 'model', 'workload' and 'policy' are
  * required; each section stands inline or is a path (relative to the file, then to the installed
- * data folders, so that `model: llama-2-7b.json` finds the shipped one). 'overrides' are texts
+ * data folders, so that `model: llama-2-7b.json` finds the shipped one), or is a mapping whose key
+ * 'base' names such a file and whose other keys change it (`platform: {base: mt3000, nodes: 24}`).
+ * Paths within a section start from the folder of its file. 'overrides' are texts
  * "dotted.path=value" (NULL-terminated, may be NULL); each replaces or adds one scalar and is
  * later validated like the file, its errors saying "--set dotted.path: …". A path that is just a
  * section's name puts a file in its place: "platform=my.yaml" (relative to the current folder).

@@ -360,13 +360,44 @@ void yaml_put(YamlNode *mapping, const char *key, YamlNode *value) {
     g_ptr_array_add(mapping->values, value);
 }
 
-void yaml_remove(YamlNode *mapping, const char *key) {
+YamlNode *yaml_steal(YamlNode *mapping, const char *key) {
     guint index;
     g_assert(mapping->type == YAML_MAPPING);
     if (!find_key(mapping, key, &index))
-        return;
+        return NULL;
     g_ptr_array_remove_index(mapping->keys, index);
-    g_ptr_array_remove_index(mapping->values, index);
+    return g_ptr_array_steal_index(mapping->values, index);
+}
+
+void yaml_remove(YamlNode *mapping, const char *key) {
+    yaml_node_free(yaml_steal(mapping, key));
+}
+
+static void overlay_entry(YamlNode *base, YamlNode *key, YamlNode *value) {
+    guint index;
+    if (!find_key(base, key->text, &index)) {
+        g_ptr_array_add(base->keys, key);
+        g_ptr_array_add(base->values, value);
+        return;
+    }
+    YamlNode *old = g_ptr_array_index(base->values, index);
+    if (old->type == YAML_MAPPING && value->type == YAML_MAPPING) {
+        yaml_overlay(old, value);
+        yaml_node_free(key);
+        return;
+    }
+    yaml_node_free(g_ptr_array_index(base->keys, index));
+    yaml_node_free(old);
+    g_ptr_array_index(base->keys, index) = key;
+    g_ptr_array_index(base->values, index) = value;
+}
+
+void yaml_overlay(YamlNode *base, YamlNode *changes) {
+    g_assert(base->type == YAML_MAPPING && changes->type == YAML_MAPPING);
+    while (changes->keys->len > 0)
+        overlay_entry(base, g_ptr_array_steal_index(changes->keys, 0),
+                      g_ptr_array_steal_index(changes->values, 0));
+    yaml_node_free(changes);
 }
 
 YamlNode *yaml_scalar_new(const char *text, const char *origin) {

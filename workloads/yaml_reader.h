@@ -41,6 +41,13 @@ void yaml_put(YamlNode *mapping, const char *key, YamlNode *value);
 /* Takes 'key' and its value out of a mapping, if they are there. */
 void yaml_remove(YamlNode *mapping, const char *key);
 
+/* Takes the value of 'key' out of a mapping and hands it over; NULL when it is not there. */
+YamlNode *yaml_steal(YamlNode *mapping, const char *key);
+
+/* Moves every entry of 'changes' (taken over) into 'base': mappings are merged, anything else takes
+ * the place of what stood there. Positions go along. */
+void yaml_overlay(YamlNode *base, YamlNode *changes);
+
 /* A new scalar, or an empty mapping, whose messages name 'origin' and no line, for command-line
  * overrides. */
 YamlNode *yaml_scalar_new(const char *text, const char *origin);

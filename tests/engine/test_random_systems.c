@@ -100,7 +100,8 @@ static void assert_same(const RunResult *a, const RunResult *b) {
     g_assert_cmpmem(a->requests, a->n_requests * sizeof *a->requests, b->requests,
                     b->n_requests * sizeof *b->requests);
     g_assert_cmpuint(a->ledger.steps, ==, b->ledger.steps);
-    assert_close(a->joules, b->joules, 1e-12);
+    g_assert_cmpmem(a->stages, sizeof a->stages, b->stages, sizeof b->stages);
+    g_assert_true(a->joules == b->joules);
 }
 
 /* Dates come in the order of a request's life, and every token has been made. */
@@ -141,7 +142,7 @@ static void test_random_system(gconstpointer data) {
 
 int main(int argc, char **argv) {
     g_test_init(&argc, &argv, NULL);
-    guint systems = g_test_thorough() ? 2000 : 120;
+    guint systems = g_test_thorough() ? 2000 : 60;
     for (guint seed = 1; seed <= systems; seed++) {
         g_autofree char *path = g_strdup_printf("/random-systems/%u", seed);
         g_test_add_data_func(path, GSIZE_TO_POINTER((gsize)seed), test_random_system);

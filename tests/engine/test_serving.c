@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #define HEADER "version: 1\nplatform: mt3000\nmodel: llama-2-7b\n"
 #define FIXED(requests, prompt, output)                                                            \
@@ -177,7 +178,7 @@ static void test_prefix_hits_shorten_prefill(void) {
     g_autoptr(GError) error = NULL;
     int file = g_file_open_tmp("infergrid-XXXXXX.jsonl", &path, &error);
     g_assert_no_error(error);
-    g_close(file, NULL);
+    close(file);
     const char *trace = "{\"timestamp\": 0, \"input_length\": 2048, \"output_length\": 2, "
                         "\"hash_ids\": [1, 2, 3, 4]}\n"
                         "{\"timestamp\": 60000, \"input_length\": 2048, \"output_length\": 2, "

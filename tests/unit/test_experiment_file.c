@@ -120,6 +120,29 @@ static void test_section_files_are_named_and_versioned(Folder *folder, gconstpoi
     g_assert_cmpstr(text_at(named, SECTION_MODEL, "name"), ==, "own name");
 }
 
+/* 'base' names the file; what stands beside it is merged in, mapping by mapping. */
+static void test_a_base_file_is_changed(Folder *folder, gconstpointer data) {
+    (void)data;
+    folder_write(
+        folder, "data/platforms/deep.yaml",
+        "version: 1\nname: deep\nnetwork: {nic: {bandwidth: 1, latency: 2}, kind: star}\n");
+    folder_write(folder, "run/exp.yaml",
+                 "version: 1\nmodel: tiny-model\nworkload: {a: 1}\npolicy: {b: 2}\nplatform:\n"
+                 "  base: deep\n  nodes: 24\n  network: {nic: {latency: 7}}\n");
+    g_autoptr(GError) error = NULL;
+    g_autoptr(ExperimentFile) file = experiment_file_load(folder->experiment, NULL, &error);
+    g_assert_no_error(error);
+    const YamlNode *platform = file->sections[SECTION_PLATFORM];
+    const YamlNode *nic = yaml_get(yaml_get(platform, "network"), "nic");
+    g_assert_null(yaml_get(platform, "base"));
+    g_assert_cmpstr(yaml_get(platform, "name")->text, ==, "deep");
+    g_assert_cmpstr(yaml_get(platform, "nodes")->text, ==, "24");
+    g_assert_cmpuint(yaml_get(platform, "nodes")->line, ==, 7);
+    g_assert_cmpstr(yaml_get(nic, "bandwidth")->text, ==, "1");
+    g_assert_cmpstr(yaml_get(nic, "latency")->text, ==, "7");
+    g_assert_cmpstr(yaml_get(yaml_get(platform, "network"), "kind")->text, ==, "star");
+}
+
 static void test_seed_is_one_by_default(Folder *folder, gconstpointer data) {
     (void)data;
     folder_write(folder, "run/exp.yaml",
@@ -267,6 +290,7 @@ int main(int argc, char **argv) {
     g_test_init(&argc, &argv, NULL);
     ADD(splits_sections_and_finds_their_files);
     ADD(section_files_are_named_and_versioned);
+    ADD(a_base_file_is_changed);
     ADD(seed_is_one_by_default);
     ADD(overrides_replace_and_add_single_values);
     ADD(overrides_replace_sections_by_files);
