@@ -103,7 +103,7 @@ struct Stage {
     Replica *replica;
     guint index;
     const StagePlan *plan;
-    StepCost *cost;
+    StepCost *cost; /* borrowed from the simulation */
     Wake *wake;
     GQueue inbox;          /* Step *, from the stage before (not used by stage 0), by hop_no */
     guint64 hops_expected; /* hop_no of the next one to run */
@@ -158,6 +158,7 @@ struct Pool {
 struct Simulation {
     SimulationSetup setup;
     DeviceModel device;
+    GPtrArray *costs; /* StepCost *, one for each shape of stage */
     Ledger *ledger;
     Pool *pools;
     guint n_pools;

@@ -75,6 +75,27 @@ static void on_deadlock(gpointer data) {
                                             OUTCOME_DEADLOCK, report);
 }
 
+static gboolean same_shape(const StageShape *a, const StageShape *b) {
+    return a->layers == b->layers && a->tp == b->tp && a->first == b->first && a->last == b->last;
+}
+
+/* Stages that hold the same part of the model share what is known of its costs. */
+static StepCost *cost_of(Simulation *simulation, StageShape shape) {
+    for (guint i = 0; i < simulation->costs->len; i++) {
+        StepCost *known = simulation->costs->pdata[i];
+        StageShape other = step_cost_shape(known);
+        if (same_shape(&other, &shape))
+            return known;
+    }
+    StepCost *cost = step_cost_new(&simulation->device, simulation->setup.model, shape);
+    g_ptr_array_add(simulation->costs, cost);
+    return cost;
+}
+
+static void free_cost(gpointer cost) {
+    step_cost_free(cost);
+}
+
 static void stage_init(Stage *stage, Replica *replica, guint index) {
     Simulation *simulation = replica->simulation;
     const StagePlan *plan = &replica->plan->stages[index];
@@ -85,11 +106,10 @@ static void stage_init(Stage *stage, Replica *replica, guint index) {
     g_queue_init(&stage->inbox);
     stage->segments = g_array_new(FALSE, FALSE, sizeof(Segment));
     stage->totals = &replica->totals->stages[index];
-    stage->cost = step_cost_new(&simulation->device, simulation->setup.model,
-                                (StageShape){.layers = plan->layers,
-                                             .tp = plan->tp,
-                                             .first = index == 0,
-                                             .last = index + 1 == replica->plan->n_stages});
+    stage->cost = cost_of(simulation, (StageShape){.layers = plan->layers,
+                                                   .tp = plan->tp,
+                                                   .first = index == 0,
+                                                   .last = index + 1 == replica->plan->n_stages});
     network_ring_all_reduce_line(simulation->setup.platform, plan->clusters, plan->tp,
                                  &stage->ring_fixed_s, &stage->ring_per_byte_s);
 }
@@ -212,6 +232,7 @@ static void simulation_init(Simulation *simulation) {
     ledger->paused_s = g_new0(double, ledger->n_pools);
     simulation->pools = g_new0(Pool, simulation->n_pools);
     simulation->replicas = g_new0(Replica, simulation->n_replicas);
+    simulation->costs = g_ptr_array_new_with_free_func(free_cost);
     simulation->entries = g_ptr_array_new();
     simulation->open_requests = g_ptr_array_new();
     simulation->returning = g_ptr_array_new();
@@ -245,7 +266,6 @@ static void start_actors(Simulation *simulation) {
 static void replica_clear(Replica *replica) {
     for (guint i = 0; i < replica->plan->n_stages; i++) {
         Stage *stage = &replica->stages[i];
-        step_cost_free(stage->cost);
         wake_free(stage->wake);
         g_queue_clear(&stage->inbox);
         g_array_unref(stage->segments);
@@ -278,6 +298,7 @@ static void simulation_clear(Simulation *simulation) {
     g_free(simulation->replicas);
     g_free(simulation->pools);
     g_free(simulation->loads);
+    g_ptr_array_unref(simulation->costs);
     g_ptr_array_unref(simulation->entries);
     g_ptr_array_unref(simulation->open_requests);
     g_ptr_array_set_free_func(simulation->returning, g_free);

@@ -120,6 +120,10 @@ void step_cost_free(StepCost *cost) {
     g_free(cost);
 }
 
+StageShape step_cost_shape(const StepCost *cost) {
+    return cost->shape;
+}
+
 UnitCost step_cost_batch(StepCost *cost, const BatchShape *batch) {
     guint64 tokens = 0;
     UnitCost attention = {0};

@@ -21,6 +21,8 @@ StepCost *step_cost_new(const DeviceModel *device, const Model *model, StageShap
 void step_cost_free(StepCost *cost);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(StepCost, step_cost_free)
 
+StageShape step_cost_shape(const StepCost *cost);
+
 /* Any mix of prefill chunks and decode tokens; all-reduces not included. */
 UnitCost step_cost_batch(StepCost *cost, const BatchShape *batch);
 /* Seconds of a decode step of 'batch' requests whose contexts after the step sum to 'contexts';
