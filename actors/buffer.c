@@ -23,33 +23,83 @@ static void buffer_account(Pool *pool, double time_s, double change) {
     simulation_emit(simulation, &event);
 }
 
-gboolean buffer_reserve(Pool *pool, Served *served, double time_s) {
-    guint64 bytes = served->prefill_target * pool->simulation->kv_bytes_per_token;
-    guint emptiest = 0;
-    double most_free = -1;
-    for (guint i = 0; i < pool->n_buffers; i++) {
-        double left = pool->buffers[i]->bytes - (double)pool->buffer_used[i];
-        if (left > most_free) {
-            most_free = left;
-            emptiest = i;
-        }
+/* Bytes of the request's KV in one layer. */
+static guint64 layer_bytes(const Simulation *simulation, guint64 tokens) {
+    return tokens * model_kv_bytes_per_token_layer(simulation->setup.model);
+}
+
+static guint layers_that_fit(double room_bytes, guint64 bytes_a_layer, guint layers) {
+    return (guint)MIN(room_bytes / (double)bytes_a_layer, layers);
+}
+
+gboolean buffer_can_hold(const Simulation *simulation, guint64 tokens) {
+    guint layers = (guint)simulation->setup.model->layers;
+    for (guint i = 0; i < simulation->n_pools; i++) {
+        const Pool *pool = &simulation->pools[i];
+        guint fit = 0;
+        for (guint b = 0; b < pool->n_buffers; b++)
+            fit += layers_that_fit(pool->buffers[b]->bytes, layer_bytes(simulation, tokens),
+                                   layers - fit);
+        if (pool->n_buffers > 0 && fit < layers)
+            return FALSE;
     }
-    if ((double)bytes > most_free) {
+    return TRUE;
+}
+
+static double room_in(const Pool *pool, guint buffer) {
+    return pool->buffers[buffer]->bytes - (double)pool->buffer_used[buffer];
+}
+
+static guint emptiest(const Pool *pool) {
+    guint best = 0;
+    for (guint i = 1; i < pool->n_buffers; i++)
+        if (room_in(pool, i) > room_in(pool, best))
+            best = i;
+    return best;
+}
+
+static void give_back_parts(Pool *pool, Served *served, guint64 bytes_a_layer) {
+    for (guint i = 0; i < served->n_parts; i++)
+        pool->buffer_used[served->parts[i].buffer] -= served->parts[i].layers * bytes_a_layer;
+    g_clear_pointer(&served->parts, g_free);
+    served->n_parts = 0;
+}
+
+/* Fills the emptiest cluster, then the next emptiest, until all layers have a place. */
+static gboolean take_parts(Pool *pool, Served *served, guint64 bytes_a_layer) {
+    guint layers = (guint)pool->simulation->setup.model->layers, placed = 0;
+    while (placed < layers) {
+        guint buffer = emptiest(pool);
+        guint fit = layers_that_fit(room_in(pool, buffer), bytes_a_layer, layers - placed);
+        if (fit == 0) {
+            give_back_parts(pool, served, bytes_a_layer);
+            return FALSE;
+        }
+        served->parts = g_renew(BufferPart, served->parts, served->n_parts + 1);
+        served->parts[served->n_parts++] = (BufferPart){buffer, placed, fit};
+        pool->buffer_used[buffer] += fit * bytes_a_layer;
+        placed += fit;
+    }
+    return TRUE;
+}
+
+gboolean buffer_reserve(Pool *pool, Served *served, double time_s) {
+    Simulation *simulation = pool->simulation;
+    guint64 bytes_a_layer = layer_bytes(simulation, served->prefill_target);
+    if (!take_parts(pool, served, bytes_a_layer)) {
         pool->reservation_blocked = TRUE;
         return FALSE;
     }
-    served->buffer = emptiest;
-    served->buffer_bytes = bytes;
-    pool->buffer_used[emptiest] += bytes;
-    pool->simulation->ledger->buffer_allocated += (double)bytes;
-    buffer_account(pool, time_s, (double)bytes);
+    served->buffer_bytes = bytes_a_layer * simulation->setup.model->layers;
+    simulation->ledger->buffer_allocated += (double)served->buffer_bytes;
+    buffer_account(pool, time_s, (double)served->buffer_bytes);
     return TRUE;
 }
 
 void buffer_free(Served *served, double time_s) {
     Pool *pool = served->entry->pool;
     double bytes = (double)served->buffer_bytes;
-    pool->buffer_used[served->buffer] -= served->buffer_bytes;
+    give_back_parts(pool, served, served->buffer_bytes / pool->simulation->setup.model->layers);
     served->buffer_bytes = 0;
     pool->simulation->ledger->buffer_freed += bytes;
     buffer_account(pool, time_s, -bytes);
@@ -90,45 +140,68 @@ void buffer_prefill_ended(Served *served, double time_s) {
         rest_in_buffer(served, time_s);
 }
 
-static Transfer migration(const Stage *stage, const Chunk *chunk) {
+static void migrate(const Stage *stage, const Chunk *chunk, Transfer *transfer, guint buffer) {
     Served *served = chunk->served;
+    transfer->purpose = PURPOSE_KV_MIGRATION;
+    transfer->from = stage->plan->clusters[0];
+    transfer->to = stage->replica->pool->buffers[buffer]->cluster;
+    transfer->done = migration_done;
+    transfer->data = served;
     served->migrations++;
-    return (Transfer){.purpose = PURPOSE_KV_MIGRATION,
-                      .from = stage->plan->clusters[0],
-                      .to = stage->replica->pool->buffers[served->buffer]->cluster,
-                      .done = migration_done,
-                      .data = served};
+    courier_send(stage->replica->simulation, transfer);
 }
 
 /* KV bytes of a chunk in one layer; the first one brings the cached tokens before it along. */
 static guint64 chunk_layer_bytes(const Stage *stage, const Chunk *chunk) {
     guint64 tokens = (guint64)chunk->new_tokens + (chunk->first ? chunk->past_tokens : 0);
-    return tokens * model_kv_bytes_per_token_layer(stage->replica->simulation->setup.model);
+    return layer_bytes(stage->replica->simulation, tokens);
+}
+
+/* The layers that a stage and a part of the buffer have in common. */
+typedef struct LayerRange {
+    guint first, end;
+} LayerRange;
+
+static LayerRange common_layers(const StagePlan *stage, const BufferPart *part) {
+    return (LayerRange){MAX(stage->first_layer, part->first_layer),
+                        MIN(stage->first_layer + stage->layers, part->first_layer + part->layers)};
 }
 
 /* Layer i of n has its KV at start + i·(end−start)/n, and layers are sent one after another, so the
  * last one leaves at max over i of (its date + what then remains to send): the first layer's date
  * or the last's decides. Two parts give exactly that: all but the last layer from the first date
- * on, the last one not before the end. */
+ * on, the last one not before its own. */
 void buffer_migrate_stage(Stage *stage, const Chunk *chunk, double start_s, double end_s) {
-    guint layers = stage->plan->layers;
-    guint64 layer_bytes = chunk_layer_bytes(stage, chunk);
-    Transfer transfer = migration(stage, chunk);
-    if (layers > 1) {
-        transfer.not_before_s[0] = start_s + (end_s - start_s) / layers;
-        transfer.bytes[0] = layer_bytes * (layers - 1);
-        transfer.n_parts = 1;
+    const Served *served = chunk->served;
+    guint64 bytes = chunk_layer_bytes(stage, chunk);
+    double layer_s = (end_s - start_s) / stage->plan->layers;
+    for (guint i = 0; i < served->n_parts; i++) {
+        LayerRange range = common_layers(stage->plan, &served->parts[i]);
+        if (range.first >= range.end)
+            continue;
+        guint layers = range.end - range.first;
+        Transfer transfer = {0};
+        if (layers > 1) {
+            transfer.not_before_s[0] =
+                start_s + layer_s * (range.first + 1 - stage->plan->first_layer);
+            transfer.bytes[0] = bytes * (layers - 1);
+            transfer.n_parts = 1;
+        }
+        transfer.not_before_s[transfer.n_parts] =
+            end_s - layer_s * (stage->plan->first_layer + stage->plan->layers - range.end);
+        transfer.bytes[transfer.n_parts++] = bytes;
+        migrate(stage, chunk, &transfer, served->parts[i].buffer);
     }
-    transfer.not_before_s[transfer.n_parts] = end_s;
-    transfer.bytes[transfer.n_parts++] = layer_bytes;
-    courier_send(stage->replica->simulation, &transfer);
 }
 
-void buffer_migrate_layer(Stage *stage, const Chunk *chunk) {
-    Transfer transfer = migration(stage, chunk);
-    transfer.bytes[0] = chunk_layer_bytes(stage, chunk);
-    transfer.n_parts = 1;
-    courier_send(stage->replica->simulation, &transfer);
+void buffer_migrate_layer(Stage *stage, const Chunk *chunk, guint layer) {
+    const Served *served = chunk->served;
+    guint part = 0;
+    while (stage->plan->first_layer + layer >=
+           served->parts[part].first_layer + served->parts[part].layers)
+        part++;
+    Transfer transfer = {.bytes = {chunk_layer_bytes(stage, chunk)}, .n_parts = 1};
+    migrate(stage, chunk, &transfer, served->parts[part].buffer);
 }
 
 static void pull_done(gpointer data, double time_s) {
@@ -146,12 +219,10 @@ static void pull_done(gpointer data, double time_s) {
 }
 
 /* One flow to each processor of the stage's TP group, which shares that processor's NIC. */
-static void pull_stage(Served *served, const StagePlan *stage) {
+static void pull_layers(Served *served, const StagePlan *stage, guint from, guint layers) {
     Simulation *simulation = served->entry->simulation;
     const Platform *platform = simulation->setup.platform;
-    guint64 bytes = served->prefill_target *
-                    model_kv_bytes_per_token_layer(simulation->setup.model) * stage->layers;
-    guint from = served->entry->pool->buffers[served->buffer]->cluster;
+    guint64 bytes = layers * layer_bytes(simulation, served->prefill_target);
     for (guint first = 0, next; first < stage->tp; first = next) {
         guint processor = platform_processor_of(platform, stage->clusters[first]);
         for (next = first + 1; next < stage->tp; next++)
@@ -166,6 +237,16 @@ static void pull_stage(Served *served, const StagePlan *stage) {
                              .data = served};
         served->pulls++;
         courier_send(simulation, &transfer);
+    }
+}
+
+static void pull_stage(Served *served, const StagePlan *stage) {
+    for (guint i = 0; i < served->n_parts; i++) {
+        LayerRange range = common_layers(stage, &served->parts[i]);
+        if (range.first < range.end)
+            pull_layers(served, stage,
+                        served->entry->pool->buffers[served->parts[i].buffer]->cluster,
+                        range.end - range.first);
     }
 }
 

@@ -65,7 +65,7 @@ static RejectReason reject_reason(const Simulation *simulation, const Request *r
     /* After a preemption all of it but the last token may have to pass the buffer again. */
     gboolean again = simulation->setup.policy->kv_reservation == KV_RESERVE_ON_DEMAND;
     guint64 buffered = again ? total : request->prompt_tokens;
-    if (buffered * simulation->kv_bytes_per_token > simulation->max_buffer_bytes)
+    if (!buffer_can_hold(simulation, buffered))
         return REJECT_BUFFER_CAPACITY;
     return REJECT_NONE;
 }

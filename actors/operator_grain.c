@@ -78,7 +78,7 @@ static void run_layers(Stage *stage, const Step *step, const OpGraph *layer) {
         run_graph(stage, layer);
         if (stage->replica->plan->role == ROLE_PREFILL)
             for (guint c = 0; c < step->chunks->len; c++)
-                buffer_migrate_layer(stage, &g_array_index(step->chunks, Chunk, c));
+                buffer_migrate_layer(stage, &g_array_index(step->chunks, Chunk, c), i);
     }
 }
 

@@ -25,20 +25,27 @@ typedef struct MicroBatch MicroBatch;
 typedef struct Step Step;
 typedef struct Courier Courier;
 
+/* A run of layers of one request in one buffer cluster. */
+typedef struct BufferPart {
+    guint buffer; /* index in the pool's buffers */
+    guint first_layer, layers;
+} BufferPart;
+
 /* A request and where it is. 'public' comes first: observers get a pointer to it. */
 typedef struct Served {
     ServedRequest public;
-    Replica *entry;            /* prefill or colocated replica */
-    MicroBatch *batch;         /* where it decodes */
-    double queued_s;           /* since when it waits */
-    guint32 prefill_target;    /* tokens whose KV the prefill must make: prompt, and after a
-                                  preemption also what had been generated */
-    guint32 scheduled;         /* of them, already put into steps (cached ones included) */
-    guint64 kv_tokens;         /* reserved in the decode or colocated replica */
-    guint64 joined_at;         /* batch->steps_done when it joined */
-    guint32 generated_before;  /* tokens it had then */
-    guint64 admitted_no;       /* order of admission to decode: the largest is the youngest */
-    guint buffer;              /* index in the pool's buffers */
+    Replica *entry;           /* prefill or colocated replica */
+    MicroBatch *batch;        /* where it decodes */
+    double queued_s;          /* since when it waits */
+    guint32 prefill_target;   /* tokens whose KV the prefill must make: prompt, and after a
+                                 preemption also what had been generated */
+    guint32 scheduled;        /* of them, already put into steps (cached ones included) */
+    guint64 kv_tokens;        /* reserved in the decode or colocated replica */
+    guint64 joined_at;        /* batch->steps_done when it joined */
+    guint32 generated_before; /* tokens it had then */
+    guint64 admitted_no;      /* order of admission to decode: the largest is the youngest */
+    BufferPart *parts;        /* where its KV goes in the buffer, layer by layer; NULL: nowhere */
+    guint n_parts;
     guint64 buffer_bytes;      /* reserved there */
     double prefill_kv_bytes;   /* held in the prefill replica */
     guint migrations;          /* couriers under way to the buffer */
@@ -169,7 +176,6 @@ struct Simulation {
     Router router;
     guint64 kv_bytes_per_token;
     guint64 max_kv_tokens; /* the most one request can hold anywhere it may decode */
-    guint64 max_buffer_bytes;
     /* frontend */
     Wake *frontend_wake;
     GPtrArray *returning; /* closed loop: Request *, a heap by arrival */
@@ -245,12 +251,15 @@ double decode_fast_forward_end(Replica *replica, double start_s);
 void decode_sync(Replica *replica, double time_s);
 
 /* buffer.c: KV from prefill to decode */
+/* Room for its KV, in as few clusters as hold it, the emptiest first. FALSE: not now. */
 gboolean buffer_reserve(Pool *pool, Served *served, double time_s);
+/* Whether the KV of so many tokens fits into the empty buffer of any pool. */
+gboolean buffer_can_hold(const Simulation *simulation, guint64 tokens);
 void buffer_free(Served *served, double time_s);
 /* The KV of a chunk leaves a stage layer by layer while it computes from 'start_s' to 'end_s'. */
 void buffer_migrate_stage(Stage *stage, const Chunk *chunk, double start_s, double end_s);
-/* … of one of its layers, which has just been computed. */
-void buffer_migrate_layer(Stage *stage, const Chunk *chunk);
+/* … of one of its layers (counted within the stage), which has just been computed. */
+void buffer_migrate_layer(Stage *stage, const Chunk *chunk, guint layer);
 void buffer_prefill_ended(Served *served, double time_s);
 void buffer_dispatch(Pool *pool, double time_s);
 

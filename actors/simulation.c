@@ -193,8 +193,6 @@ static void pool_init(Simulation *simulation, guint index) {
             continue;
         pool->buffers[pool->n_buffers++] = &plan->buffers[i];
         capacity += plan->buffers[i].bytes;
-        simulation->max_buffer_bytes =
-            MAX(simulation->max_buffer_bytes, (guint64)plan->buffers[i].bytes);
     }
     pool->buffer_used = g_new0(guint64, pool->n_buffers + 1);
     pool->backpressure = backpressure_new(&simulation->setup.policy->buffer, capacity);
@@ -244,8 +242,6 @@ static void simulation_init(Simulation *simulation) {
     for (guint i = 0; i < simulation->n_replicas; i++)
         replica_init(simulation, i);
     simulation->loads = g_new0(ReplicaLoad, simulation->entries->len);
-    if (setup->policy->mode == MODE_COLOCATED)
-        simulation->max_buffer_bytes = G_MAXUINT64;
     contention_mark_rings(simulation);
 }
 
