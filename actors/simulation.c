@@ -1,5 +1,5 @@
 /* Building a run from a plan, telling observers, and ending it. */
-#include "actors/serving.h"
+#include "actors/serving/serving.h"
 
 #include "platforms/network.h"
 #include "platforms/topology.h"

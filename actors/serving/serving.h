@@ -6,8 +6,8 @@
  *   entry replica (prefill or colocated): stage 0 forms a Step, stages run it, the last one ends it
  *   prefill ──couriers, layer by layer──> buffer ──couriers, pulled──> decode replica
  */
-#ifndef ACTORS_SERVING_H
-#define ACTORS_SERVING_H
+#ifndef ACTORS_SERVING_SERVING_H
+#define ACTORS_SERVING_SERVING_H
 
 #include "actors/engine.h"
 #include "actors/simulation.h"

@@ -1,5 +1,5 @@
 /* Decode and colocated replicas: micro-batches, their KV, joining, finishing, preemption. */
-#include "actors/serving.h"
+#include "actors/serving/serving.h"
 
 #include "policies/batching.h"
 #include <math.h>

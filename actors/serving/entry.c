@@ -1,6 +1,6 @@
 /* Entry replicas, where prompts are computed: their queue, admission, chunks, the prefix cache.
  * Prefill replicas do nothing else; colocated ones share this with decode.c. */
-#include "actors/serving.h"
+#include "actors/serving/serving.h"
 
 static void count_waiting(Replica *replica, double time_s, gint change) {
     Simulation *simulation = replica->simulation;

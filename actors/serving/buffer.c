@@ -1,6 +1,6 @@
 /* The bounded buffer between prefill and decode (THInfer III.D.2): room is reserved before a prompt
  * is begun, its KV arrives layer by layer, rests, and is pulled when a micro-batch has room. */
-#include "actors/serving.h"
+#include "actors/serving/serving.h"
 
 #include "platforms/platform.h"
 #include "policies/batching.h"

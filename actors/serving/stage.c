@@ -1,6 +1,6 @@
 /* A pipeline stage: takes the next step, lets its time pass, hands it on. One actor stands for the
  * whole TP group, whose ranks do the same at the same time. */
-#include "actors/serving.h"
+#include "actors/serving/serving.h"
 
 #include "platforms/topology.h"
 #include <math.h>

@@ -1,5 +1,5 @@
 /* What to say when nothing can happen any more although requests are open: who waits for whom. */
-#include "actors/serving.h"
+#include "actors/serving/serving.h"
 
 static void report_entry(const Replica *replica, GString *out) {
     guint64 waiting = admission_queue_length(replica->queue);

@@ -1,6 +1,6 @@
 /* Which all-reduces can ever meet other traffic on a link. The others take the same time whatever
  * else happens, so they need no flows: their time is a part of the step's. */
-#include "actors/serving.h"
+#include "actors/serving/serving.h"
 
 #include "platforms/network.h"
 

@@ -1,7 +1,7 @@
 /* Couriers carry transfers that nobody stands still for: KV on its way to and from the buffer,
  * activations between stages. Each is an actor that waits for the next errand; there are as many
  * as were ever under way at once. */
-#include "actors/serving.h"
+#include "actors/serving/serving.h"
 
 #include "platforms/network.h"
 #include "platforms/topology.h"

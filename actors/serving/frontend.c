@@ -1,5 +1,5 @@
 /* The frontend: requests arrive, are rejected or routed to a replica, and end. */
-#include "actors/serving.h"
+#include "actors/serving/serving.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* A step operator by operator: launches, multiply-accumulates beside off-chip bytes, and every
  * message of every all-reduce. One rank stands for its TP group in computing, which is the same on
  * all of them; messages are sent by all. */
-#include "actors/serving.h"
+#include "actors/serving/serving.h"
 
 #include "platforms/network.h"
 #include "platforms/topology.h"
