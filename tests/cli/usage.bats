@@ -72,3 +72,11 @@ commands=(simulate check help completion man)
     equal "$status" 1
     contains "$stderr" 'cannot write to standard output'
 }
+
+@test "a context factory that SimGrid does not know is told before it starts" {
+    INFERGRID_CONTEXT_FACTORY=threads infergrid simulate "$pbd"
+    equal "$status" 2
+    equal "$output" ''
+    equal "$stderr" "INFERGRID_CONTEXT_FACTORY: expected raw, boost, ucontext or thread, not\
+ 'threads'"
+}
