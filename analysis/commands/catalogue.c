@@ -26,8 +26,8 @@ const CatalogueNote catalogue_exit_statuses[] = {
 };
 
 const CatalogueNote catalogue_environment[] = {
-    {"INFERGRID_DATA", "a folder with models, platforms, traces and experiments, searched instead "
-                       "of the shipped ones"},
+    {"INFERGRID_DATA", "a folder with models, platforms, traces and experiments, searched before "
+                       "the shipped ones"},
     {"INFERGRID_CONTEXT_FACTORY",
      "how SimGrid switches between actors: raw, boost, ucontext or thread; sanitizers and "
      "debuggers need thread"},
