@@ -10,19 +10,19 @@ const char *data_type_name(DataType type); /* "fp16" … */
 guint data_type_bytes(DataType type);
 
 typedef struct Model {
-    char *name;          /* file name without ".json" */
-    char *model_type;    /* "llama", "qwen2" */
+    char *name;       /* file name without ".json" */
+    char *model_type; /* "llama", "qwen2" */
     guint64 hidden;
     guint64 layers;
     guint64 heads;
     guint64 kv_heads;
     guint64 head_dim;
-    guint64 ffn;         /* intermediate_size */
+    guint64 ffn; /* intermediate_size */
     guint64 vocab;
     guint64 max_context; /* max_position_embeddings, tokens */
     gboolean tied_embeddings;
-    gboolean qkv_bias;   /* Qwen2 always; Llama with attention_bias */
-    gboolean out_bias;   /* Llama with attention_bias */
+    gboolean qkv_bias; /* Qwen2 always; Llama with attention_bias */
+    gboolean out_bias; /* Llama with attention_bias */
     gboolean mlp_bias;
     DataType data_type;
 } Model;
@@ -37,8 +37,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Model, model_free)
 /* Prints the section so that model_read gives the same model, name included. */
 void model_write(const Model *model, guint indent, GString *out);
 
-guint64 model_parameters(const Model *model);           /* equals the model card's count */
-guint64 model_layer_parameters(const Model *model);     /* of one layer, norms and biases included */
+guint64 model_parameters(const Model *model);       /* equals the model card's count */
+guint64 model_layer_parameters(const Model *model); /* of one layer, norms and biases included */
 guint64 model_embedding_parameters(const Model *model); /* vocab × hidden: the input table */
 guint64 model_head_parameters(const Model *model);      /* final norm + output matrix, the latter
                                                            counted even when tied (it is read) */

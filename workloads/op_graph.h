@@ -10,9 +10,9 @@ typedef enum {
     OP_NORM,      /* RMSNorm */
     OP_LINEAR,    /* Y[m×n] = X[m×k] · W[k×n], shared weights: batched over requests */
     OP_ROPE,
-    OP_ATTENTION, /* one request: softmax(Q·Kᵀ)·V over its own KV cache */
+    OP_ATTENTION,  /* one request: softmax(Q·Kᵀ)·V over its own KV cache */
     OP_ACTIVATION, /* SiLU · up */
-    OP_ADD,       /* residual */
+    OP_ADD,        /* residual */
     OP_ALL_REDUCE, /* over the TP group: 'bytes_out' is the vector each rank holds */
     N_OP_KINDS
 } OpKind;
@@ -20,21 +20,21 @@ const char *op_kind_name(OpKind kind);
 
 typedef struct Op {
     OpKind kind;
-    const char *name;      /* "qkv", "gate_up", … static text */
-    guint64 m, n, k;       /* LINEAR: rows (tokens), outputs, inputs on this rank;
-                              ATTENTION: m = new tokens, n = context after them, k = head_dim */
+    const char *name;        /* "qkv", "gate_up", … static text */
+    guint64 m, n, k;         /* LINEAR: rows (tokens), outputs, inputs on this rank;
+                                ATTENTION: m = new tokens, n = context after them, k = head_dim */
     guint64 heads, kv_heads; /* ATTENTION: on this rank */
     DataType data_type;
-    double macs;           /* multiply-accumulates on this rank; causal masks are honoured */
-    double weight_bytes;   /* read once a step whatever the batch */
-    double bytes_in;       /* activations and KV read from off-chip memory */
-    double bytes_out;      /* activations and KV written (ALL_REDUCE: size of the vector) */
+    double macs;         /* multiply-accumulates on this rank; causal masks are honoured */
+    double weight_bytes; /* read once a step whatever the batch */
+    double bytes_in;     /* activations and KV read from off-chip memory */
+    double bytes_out;    /* activations and KV written (ALL_REDUCE: size of the vector) */
 } Op;
 
 /* Operators executed as one kernel: one launch, intermediate tensors on chip. */
 typedef struct FusionUnit {
     const char *name;
-    Op *ops;          /* borrowed from the graph */
+    Op *ops; /* borrowed from the graph */
     gsize n_ops;
 } FusionUnit;
 
