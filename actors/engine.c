@@ -15,9 +15,13 @@ static EngineCounts counts;
 static GPtrArray *signalled_wakes; /* Wake *, to be released at the current date */
 
 void engine_init(void) {
-    char program[] = "infergrid";
-    char *argv[] = {program, NULL};
-    int argc = 1;
+    /* How actors switch is fixed by simgrid_init, so it can only be told as an argument. */
+    const char *factory = g_getenv("INFERGRID_CONTEXT_FACTORY");
+    g_autofree char *option = g_strdup_printf("--cfg=contexts/factory:%s", factory ? factory : "");
+    char program[] = "infergrid", quiet[] = "--log=xbt_cfg.thresh:warning";
+    char *argv[] = {program, quiet, option, NULL};
+    int argc = factory ? 3 : 2;
+
     struct sigaction interrupt, terminate; /* SimGrid puts its own in their place */
     sigaction(SIGINT, NULL, &interrupt);
     sigaction(SIGTERM, NULL, &terminate);
@@ -31,9 +35,6 @@ void engine_init(void) {
     sg_cfg_set_double("network/TCP-gamma", 0);
     sg_cfg_set_double("surf/precision", 1e-12);
     sg_cfg_set_int("contexts/stack-size", 64);
-    const char *factory = g_getenv("INFERGRID_CONTEXT_FACTORY");
-    if (factory)
-        sg_cfg_set_string("contexts/factory", factory);
     counts = (EngineCounts){0};
     signalled_wakes = g_ptr_array_new();
 }

@@ -7,10 +7,10 @@
 #include "workloads/op_graph.h"
 
 typedef struct UnitCost {
-    double seconds;      /* launch + execution */
-    double compute_s;    /* time the multiply-accumulates need on their own */
-    double memory_s;     /* time the off-chip bytes need on their own */
-    double launch_s;     /* hthreads create + launch */
+    double seconds;   /* launch + execution */
+    double compute_s; /* time the multiply-accumulates need on their own */
+    double memory_s;  /* time the off-chip bytes need on their own */
+    double launch_s;  /* hthreads create + launch */
     double macs;
     double memory_bytes; /* off-chip */
     double joules;       /* above idle */

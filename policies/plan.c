@@ -148,6 +148,7 @@ static gboolean check_memory(const BillInputs *inputs, const PoolLayout *layout,
         if (memory_bill_largest_context(inputs, &part->shape) >= inputs->max_context)
             continue;
         guint64 others = pool_clusters(layout) - part_clusters(part);
+        g_assert(part->replicas > 0);
         g_autofree char *refusal =
             memory_bill_refusal(inputs, &part->shape, (clusters - others) / part->replicas);
         return yaml_error(policy_place(place, role_key(inputs->policy, part->shape.role), NULL),
@@ -210,8 +211,8 @@ static Plan *build(const BillInputs *inputs, const PoolLayout *layout) {
     for (guint i = 0; i < layout->n_parts; i++)
         replicas += layout->parts[i].replicas;
     Plan *plan = g_new0(Plan, 1);
-    plan->replicas = g_new0(ReplicaPlan, pools * replicas);
-    plan->buffers = g_new0(BufferPlan, pools * layout->buffers);
+    plan->replicas = g_new0(ReplicaPlan, (gsize)pools * replicas);
+    plan->buffers = g_new0(BufferPlan, (gsize)pools * layout->buffers);
     plan->clusters_used = (guint)(pools * pool_clusters(layout));
     plan->clusters_available = platform_clusters(inputs->platform);
     plan->max_context = inputs->max_context;

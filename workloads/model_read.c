@@ -148,6 +148,7 @@ static gboolean read_counts(const YamlNode *section, Model *model, GError **erro
 static gboolean complete_heads(const YamlNode *section, Model *model, GError **error) {
     if (model->kv_heads == 0)
         model->kv_heads = model->heads;
+    g_assert(model->kv_heads > 0);
     if (model->heads % model->kv_heads != 0)
         return yaml_error(get(section, "num_key_value_heads"), INPUT_ERROR_CONFLICT, error,
                           "'num_attention_heads' (%" G_GUINT64_FORMAT ") must be a multiple of "

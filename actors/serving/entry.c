@@ -124,6 +124,7 @@ static Served *admit_head(Replica *replica, Step *step, double time_s) {
     if (replica->plan->role == ROLE_PREFILL) {
         hold_prefill_kv(replica, served, time_s);
     } else {
+        g_assert(step->batch);
         served->batch = step->batch;
         step->batch->held++;
         served->public.decode_replica = replica->plan->index;
