@@ -49,6 +49,8 @@ static const YamlField cluster_fields[] = {
          "of it, for weights, KV and overhead"),
     REAL("ddr_bandwidth", ClusterSpec, ddr_bytes_per_s, DIMENSION_BYTES_PER_S, YAML_ABOVE_ZERO,
          MAX_RATE, "off-chip bandwidth of the cluster"),
+    REAL("gsm_bandwidth", ClusterSpec, gsm_bytes_per_s, DIMENSION_BYTES_PER_S, YAML_ABOVE_ZERO,
+         MAX_RATE, "between GSM and the SM and AM of all DSPs together"),
     REAL("linear_efficiency", ClusterSpec, linear_efficiency, DIMENSION_NONE, YAML_ABOVE_ZERO, 1,
          "share of peak of compute-bound Linear kernels"),
     REAL("attention_efficiency", ClusterSpec, attention_efficiency, DIMENSION_NONE, YAML_ABOVE_ZERO,

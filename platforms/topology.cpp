@@ -1,10 +1,12 @@
 #include "platforms/topology.h"
 #include "platforms/network.h"
+#include <algorithm>
 #include <exception>
 #include <simgrid/kernel/routing/NetPoint.hpp>
 #include <simgrid/kernel/routing/NetZoneImpl.hpp>
 #include <simgrid/s4u.hpp>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace {
@@ -13,7 +15,8 @@ namespace routing = simgrid::kernel::routing;
 namespace s4u = simgrid::s4u;
 
 /* A zone that looks routes up in network.h. Flat: no routers and no zones inside, so the id of a
- * net point is the number of its cluster. SimGrid owns it, through the engine, once it exists. */
+ * net point is the number of its cluster; those of GSM follow in the order in which they were asked
+ * for. SimGrid owns it, through the engine, once it exists. */
 class TableZone : public routing::NetZoneImpl {
   public:
     explicit TableZone(const Platform *platform) : NetZoneImpl("machine"), platform_(platform) {
@@ -29,8 +32,32 @@ class TableZone : public routing::NetZoneImpl {
         return hosts_.at(cluster);
     }
 
+    s4u::Host *gsm_host(guint cluster) {
+        auto known = gsm_.find(cluster);
+        if (known != gsm_.end())
+            return known->second.host;
+
+        const std::string name = "cluster" + std::to_string(cluster) + ".gsm";
+        s4u::Link *link = get_iface()->create_link(name, platform_->cluster.gsm_bytes_per_s);
+        link->set_sharing_policy(s4u::Link::SharingPolicy::SHARED);
+        link->set_latency(0.0);
+        s4u::Host *made = get_iface()->create_host(name, host(cluster)->get_speed())->seal();
+        gsm_[cluster] = {made, link->seal()->get_impl()};
+        gsm_clusters_.push_back(cluster);
+        g_assert(made->get_netpoint()->id() == hosts_.size() + gsm_clusters_.size() - 1);
+        return made;
+    }
+
     void get_local_route(const routing::NetPoint *from, const routing::NetPoint *to,
                          routing::Route *into, double *) override {
+        const unsigned long last = std::max(from->id(), to->id());
+        if (last >= hosts_.size()) {
+            const guint cluster = gsm_clusters_.at(last - hosts_.size());
+            g_assert(std::min(from->id(), to->id()) == cluster);
+            into->link_list_.push_back(gsm_.at(cluster).link);
+            return;
+        }
+
         guint links[NETWORK_ROUTE_MAX];
         const guint n = network_route(platform_, static_cast<guint>(from->id()),
                                       static_cast<guint>(to->id()), links);
@@ -66,8 +93,15 @@ class TableZone : public routing::NetZoneImpl {
         }
     }
 
+    struct Gsm {
+        s4u::Host *host;
+        simgrid::kernel::resource::StandardLinkImpl *link;
+    };
+
     const Platform *platform_;
     std::vector<s4u::Host *> hosts_;
+    std::unordered_map<guint, Gsm> gsm_; /* by cluster */
+    std::vector<guint> gsm_clusters_;    /* by net point, after those of the hosts */
     std::vector<simgrid::kernel::resource::StandardLinkImpl *> links_;
 };
 
@@ -83,11 +117,22 @@ void topology_build(const Platform *platform, DataType type) {
 }
 
 /* The zone is the root of the engine: asking the engine for it keeps this file free of state. */
+static TableZone *built_zone() {
+    return static_cast<TableZone *>(s4u::Engine::get_instance()->get_netzone_root()->get_impl());
+}
+
 sg_host_t topology_host(guint cluster) {
     try {
-        const auto *root = s4u::Engine::get_instance()->get_netzone_root()->get_impl();
-        return static_cast<const TableZone *>(root)->host(cluster);
+        return built_zone()->host(cluster);
     } catch (const std::exception &failure) {
         g_error("no host for cluster %u: %s", cluster, failure.what());
+    }
+}
+
+sg_host_t topology_gsm_host(guint cluster) {
+    try {
+        return built_zone()->gsm_host(cluster);
+    } catch (const std::exception &failure) {
+        g_error("no GSM for cluster %u: %s", cluster, failure.what());
     }
 }

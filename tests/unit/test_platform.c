@@ -21,26 +21,27 @@ static const char *const machine_lines[] = {
     "  ddr: 32 GB",                                    /* 16 */
     "  ddr_usable: 20 GB",                             /* 17 */
     "  ddr_bandwidth: 30 GB/s",                        /* 18 */
-    "  linear_efficiency: 0.7",                        /* 19 */
-    "  attention_efficiency: 0.25",                    /* 20 */
-    "hthreads:",                                       /* 21 */
-    "  create_group: 10 us",                           /* 22 */
-    "  launch_group: 84 us",                           /* 23 */
-    "network:",                                        /* 24 */
-    "  topology: fat_tree",                            /* 25 */
-    "  local: {bandwidth: 5 GB/s, latency: 2 us}",     /* 26 */
-    "  port: {bandwidth: 1 GB/s, latency: 5 us}",      /* 27 */
-    "  nic: {bandwidth: 12.5 GB/s, latency: 500 ns}",  /* 28 */
-    "  nodes_per_leaf: 2",                             /* 29 */
-    "  uplinks: 4",                                    /* 30 */
-    "  uplink: {bandwidth: 10 GB/s, latency: 100 ns}", /* 31 */
-    "power:",                                          /* 32 */
-    "  cluster_idle: 15 W",                            /* 33 */
-    "  cluster_busy: 50 W",                            /* 34 */
-    "  node: 100 W",                                   /* 35 */
-    "sources:",                                        /* 36 */
-    "  cluster.dsps: \"a data sheet: page 3\"",        /* 37 */
-    "  network.uplink.latency: assumed",               /* 38 */
+    "  gsm_bandwidth: 140 GB/s",                       /* 19 */
+    "  linear_efficiency: 0.7",                        /* 20 */
+    "  attention_efficiency: 0.25",                    /* 21 */
+    "hthreads:",                                       /* 22 */
+    "  create_group: 10 us",                           /* 23 */
+    "  launch_group: 84 us",                           /* 24 */
+    "network:",                                        /* 25 */
+    "  topology: fat_tree",                            /* 26 */
+    "  local: {bandwidth: 5 GB/s, latency: 2 us}",     /* 27 */
+    "  port: {bandwidth: 1 GB/s, latency: 5 us}",      /* 28 */
+    "  nic: {bandwidth: 12.5 GB/s, latency: 500 ns}",  /* 29 */
+    "  nodes_per_leaf: 2",                             /* 30 */
+    "  uplinks: 4",                                    /* 31 */
+    "  uplink: {bandwidth: 10 GB/s, latency: 100 ns}", /* 32 */
+    "power:",                                          /* 33 */
+    "  cluster_idle: 15 W",                            /* 34 */
+    "  cluster_busy: 50 W",                            /* 35 */
+    "  node: 100 W",                                   /* 36 */
+    "sources:",                                        /* 37 */
+    "  cluster.dsps: \"a data sheet: page 3\"",        /* 38 */
+    "  network.uplink.latency: assumed",               /* 39 */
 };
 
 /* The machine with line 'number' (from 1) put in place of its own; "" leaves it out. */
@@ -100,6 +101,7 @@ static void test_every_field_is_read_in_si(void) {
     g_assert_cmpfloat(platform->cluster.ddr_bytes, ==, 32e9);
     g_assert_cmpfloat(platform->cluster.ddr_usable_bytes, ==, 20e9);
     g_assert_cmpfloat(platform->cluster.ddr_bytes_per_s, ==, 30e9);
+    g_assert_cmpfloat(platform->cluster.gsm_bytes_per_s, ==, 140e9);
     g_assert_cmpfloat(platform->cluster.linear_efficiency, ==, 0.7);
     g_assert_cmpfloat(platform->cluster.attention_efficiency, ==, 0.25);
     g_assert_cmpfloat_with_epsilon(platform->hthreads.create_group_s, 10e-6, 1e-18);
@@ -196,11 +198,11 @@ static const BadCase bad_cases[] = {
      "2.0736 TMAC/s"},
     {17, "  ddr_usable: 33 GB",
      "toy.yaml:17:15: 'ddr_usable' is 33 GB but only 32 GB are installed ('ddr')"},
-    {34, "  cluster_busy: 10 W",
-     "toy.yaml:34:17: 'cluster_busy' is 10 W, less than 'cluster_idle', which is 15 W"},
+    {35, "  cluster_busy: 10 W",
+     "toy.yaml:35:17: 'cluster_busy' is 10 W, less than 'cluster_idle', which is 15 W"},
     {3, "nodes: 200000", "toy.yaml:3:8: the platform has 1600000 clusters, more than 1000000"},
-    {25, "  topology: star",
-     "toy.yaml:29:19: 'nodes_per_leaf' is for a fat_tree, but 'topology' is 'star'"},
+    {26, "  topology: star",
+     "toy.yaml:30:19: 'nodes_per_leaf' is for a fat_tree, but 'topology' is 'star'"},
 };
 
 static void test_values_that_do_not_go_together_are_refused_at_their_place(void) {
@@ -226,13 +228,15 @@ static const struct {
     {2, "kind: mt300", "toy.yaml:2:7: ", "did you mean 'mt3000'?"},
     {18, "  ddr_bandwidth: 30", "toy.yaml:18:18: ", "30"},
     {18, "  ddr_bandwidth: 0 GB/s", "toy.yaml:18:18: ", "0 GB/s"},
-    {26, "  local: {bandwidth: 5 GB/s, latency: -1 us}", "toy.yaml:26:39: ", "latency"},
-    {27, "  port: {bandwidth: 0 GB/s, latency: 1 us}", "toy.yaml:27:21: ", "bandwidth"},
-    {19, "  linear_efficiency: 1.2", "toy.yaml:19:22: ", "linear_efficiency"},
-    {30, "", "toy.yaml:", "uplinks"},
-    {25, "", "toy.yaml:", "topology"},
-    {37, "  cluster.dspss: x", "toy.yaml:37:3: ", "did you mean 'cluster.dsps'?"},
-    {37, "  cluster: x", "toy.yaml:37:3: ", "'cluster'"},
+    {19, "  gsm_bandwith: 140 GB/s", "toy.yaml:19:3: ", "did you mean 'gsm_bandwidth'?"},
+    {19, "  gsm_bandwidth: 0 GB/s", "toy.yaml:19:18: ", "0 GB/s"},
+    {27, "  local: {bandwidth: 5 GB/s, latency: -1 us}", "toy.yaml:27:39: ", "latency"},
+    {28, "  port: {bandwidth: 0 GB/s, latency: 1 us}", "toy.yaml:28:21: ", "bandwidth"},
+    {20, "  linear_efficiency: 1.2", "toy.yaml:20:22: ", "linear_efficiency"},
+    {31, "", "toy.yaml:", "uplinks"},
+    {26, "", "toy.yaml:", "topology"},
+    {38, "  cluster.dspss: x", "toy.yaml:38:3: ", "did you mean 'cluster.dsps'?"},
+    {38, "  cluster: x", "toy.yaml:38:3: ", "'cluster'"},
 };
 
 static void test_the_tables_refuse_what_does_not_belong(void) {
