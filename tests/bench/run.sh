@@ -14,9 +14,9 @@ field() { jq -r "$1" "$work/out/$2"; }
 # run EXPERIMENT [OPTION...]: leaves the wall seconds of the fastest of three runs in $wall and the
 # folder of the last one in $work/out.
 run() {
-    local start end i seconds
+    local start end seconds
     wall=
-    for i in 1 2 3; do
+    for _ in 1 2 3; do
         start=$EPOCHREALTIME
         "$INFERGRID" simulate "$experiments/$1" -o "$work/out" --force --quiet "${@:2}" >/dev/null
         end=$EPOCHREALTIME
