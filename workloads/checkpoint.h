@@ -33,10 +33,18 @@ typedef struct Checkpoint Checkpoint;
  * tensor, wrong shape or dtype); more bytes than 'memory_limit' are refused with both figures. */
 Checkpoint *checkpoint_load(const char *path, const Model *model, double memory_limit_bytes,
                             GError **error);
-/* Seeded weights: normal with variance 1/columns, norms around 1; the same on every machine. */
+/* Seeded weights, the same on every machine: normal with variance 1/columns, the head's 16 times
+ * that; embedding rows of variance 1, norms around 1, small biases. The model must pass
+ * checkpoint_check. */
 Checkpoint *checkpoint_seeded(const Model *model, guint64 seed);
 void checkpoint_free(Checkpoint *checkpoint);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Checkpoint, checkpoint_free)
+
+/* Bytes of all weights as FP16. */
+double checkpoint_bytes(const Model *model);
+/* Whether the model can be computed with: no biases other than those of Q, K and V, and no more
+ * bytes than the limit. Both ways of making a checkpoint need it; checkpoint_load asks itself. */
+gboolean checkpoint_check(const Model *model, double memory_limit_bytes, GError **error);
 
 Tensor checkpoint_layer(const Checkpoint *checkpoint, guint layer, LayerTensor tensor);
 Tensor checkpoint_embedding(const Checkpoint *checkpoint);  /* [vocab, hidden] */
