@@ -27,7 +27,19 @@ static const char *const known_keys[] = {
     "model_type",          "hidden_size", "intermediate_size", "num_hidden_layers",
     "num_attention_heads", "head_dim",    "vocab_size",        "max_position_embeddings",
     "num_key_value_heads", "torch_dtype", "hidden_act",        "tie_word_embeddings",
-    "attention_bias",      "mlp_bias",
+    "attention_bias",      "mlp_bias",    "rope_theta",        "rms_norm_eps",
+};
+
+/* Real numbers that only what is computed depends on, with the defaults of Hugging Face. */
+typedef struct RealKey {
+    const char *key;
+    gsize offset; /* of a double in Model */
+    double fallback, max;
+} RealKey;
+
+static const RealKey real_keys[] = {
+    {"rope_theta", offsetof(Model, rope_theta), 1e4, 1e12},
+    {"rms_norm_eps", offsetof(Model, norm_epsilon), 1e-6, 1},
 };
 
 static const char *const model_types[] = {"llama", "qwen2"};
@@ -143,6 +155,18 @@ static gboolean read_counts(const YamlNode *section, Model *model, GError **erro
     return TRUE;
 }
 
+static gboolean read_reals(const YamlNode *section, Model *model, GError **error) {
+    for (gsize i = 0; i < G_N_ELEMENTS(real_keys); i++) {
+        const RealKey *row = &real_keys[i];
+        const YamlNode *node = get(section, row->key);
+        double *value = G_STRUCT_MEMBER_P(model, row->offset);
+        *value = row->fallback;
+        if (node && !yaml_read_real(node, DIMENSION_NONE, YAML_ABOVE_ZERO, row->max, value, error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
 /* Heads that are not given follow from those that are (Llama-1 and the first Llama-2 files know no
  * num_key_value_heads; head_dim is new). */
 static gboolean complete_heads(const YamlNode *section, Model *model, GError **error) {
@@ -231,8 +255,8 @@ Model *model_read(const YamlNode *section, GError **error) {
         !refuse_foreign_keys(section, error) || !refuse_slips(section, error) ||
         !read_model_type(section, model, error) || !read_counts(section, model, error) ||
         !complete_heads(section, model, error) || !read_data_type(section, model, error) ||
-        !read_flags(section, model, error) || !check_activation(section, error) ||
-        !read_name(section, model, error))
+        !read_flags(section, model, error) || !read_reals(section, model, error) ||
+        !check_activation(section, error) || !read_name(section, model, error))
         return NULL;
     return g_steal_pointer(&model);
 }
@@ -247,6 +271,17 @@ static void write_flag(GString *out, guint indent, const char *key, gboolean fla
     g_string_append_printf(out, "%*s%s: %s\n", (int)indent, "", key, flag ? "true" : "false");
 }
 
+/* Those that are not as they would be anyway. */
+static void write_reals(const Model *model, guint indent, GString *out) {
+    for (gsize i = 0; i < G_N_ELEMENTS(real_keys); i++) {
+        double value = G_STRUCT_MEMBER(double, model, real_keys[i].offset);
+        if (value == real_keys[i].fallback)
+            continue;
+        g_autofree char *text = units_format(value, DIMENSION_NONE);
+        g_string_append_printf(out, "%*s%s: %s\n", (int)indent, "", real_keys[i].key, text);
+    }
+}
+
 void model_write(const Model *model, guint indent, GString *out) {
     write_text(out, indent, "name", model->name);
     write_text(out, indent, "model_type", model->model_type);
@@ -258,4 +293,5 @@ void model_write(const Model *model, guint indent, GString *out) {
     write_flag(out, indent, "attention_bias", model->qkv_bias);
     write_flag(out, indent, "mlp_bias", model->mlp_bias);
     write_text(out, indent, "torch_dtype", torch_types[model->data_type]);
+    write_reals(model, indent, out);
 }

@@ -9,6 +9,9 @@
 #include "actors/kernels/kernels.h"
 #include "workloads/checkpoint.h"
 
+/* The order of summation of a layer's attention. */
+#define LAYER_ATTENTION ATTENTION_MT
+
 /* Which part of the model a rank computes. */
 typedef struct RankShape {
     const Model *model;
@@ -38,7 +41,8 @@ void layer_embed(const RankShape *shape, guint32 token, float *x);
 void layer_logits(const RankShape *shape, const float *x, float *logits);
 
 /* The ring's order of summation: sum[i] = Σ over ranks, as a ring all-reduce of 'tp' ranks adds
- * them (chunk c starts at rank c). In place in parts[0]; parts is tp vectors of n. */
+ * them (chunk c of tp, from n·c/tp on, starts at rank c). In place in parts[0]; parts is tp vectors
+ * of n. */
 void layer_ring_sum(guint tp, gsize n, float *const *parts);
 
 #endif
