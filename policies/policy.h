@@ -18,6 +18,15 @@ typedef enum { BATCHING_RULES(RULE_KIND) } BatchingKind;
 typedef enum { BACKPRESSURE_RULES(RULE_KIND) } BackpressureKind;
 typedef enum { PREFIX_CACHE_OFF, PREFIX_CACHE_LRU } PrefixCacheKind;
 typedef enum { GRAIN_STEP, GRAIN_OPERATOR } Grain;
+/* What THInfer's operators have gained, one switch each (table VII). */
+typedef enum { OPERATORS_REFERENCE, OPERATORS_OPTIMISED } OperatorsPolicy;
+typedef enum { FUSION_OFF, FUSION_ON } FusionPolicy;
+typedef enum {
+    ATTENTION_POLICY_UNFUSED,
+    ATTENTION_POLICY_FLASH,
+    ATTENTION_POLICY_MT
+} AttentionPolicy;
+typedef enum { LAUNCH_PER_OPERATOR, LAUNCH_UNIFIED } LaunchPolicy;
 
 /* A pool that computes prompts only. */
 typedef struct PrefillSpec {
@@ -56,6 +65,10 @@ typedef struct Policy {
     double overhead_bytes; /* "Overhead" of THInfer eq. 16, per cluster */
     RoutingKind routing;
     AdmissionKind admission;
+    OperatorsPolicy operators;
+    FusionPolicy fusion;
+    AttentionPolicy attention;
+    LaunchPolicy launch;
     PrefillSpec prefill; /* mode pbd */
     BufferSpec buffer;   /* mode pbd */
     DecodeSpec decode;   /* mode pbd, and under the key 'colocated' in that mode */

@@ -14,6 +14,10 @@ static const char *const grain_names[] = {"step", "operator"};
 static const char *const reservation_names[] = {"output", "max_context", "on_demand"};
 static const char *const formula_names[] = {"exact", "paper"};
 static const char *const prefix_cache_names[] = {"off", "lru"};
+static const char *const operators_names[] = {"reference", "optimised"};
+static const char *const fusion_names[] = {"off", "on"};
+static const char *const attention_names[] = {"unfused", "flash", "mt"};
+static const char *const launch_names[] = {"per_operator", "unified"};
 static const char *const routing_names[] = {ROUTING_RULES(RULE_NAME)};
 static const char *const admission_names[] = {ADMISSION_RULES(RULE_NAME)};
 static const char *const backpressure_names[] = {BACKPRESSURE_RULES(RULE_NAME)};
@@ -120,6 +124,14 @@ static const YamlField common_fields[] = {
      .help = "which replica an arriving request goes to"},
     {CHOICE("admission", Policy, admission, admission_names), .fallback = "fcfs",
      .help = "which waiting request is admitted first"},
+    {CHOICE("operators", Policy, operators, operators_names), .fallback = "optimised",
+     .help = "kernels with the dataflow of THInfer section III.B, or without"},
+    {CHOICE("fusion", Policy, fusion, fusion_names), .fallback = "on",
+     .help = "keep what passes between neighbouring operators on the chip"},
+    {CHOICE("attention", Policy, attention, attention_names), .fallback = "mt",
+     .help = "how attention's scores are staged"},
+    {CHOICE("launch", Policy, launch, launch_names), .fallback = "unified",
+     .help = "a thread group for each kernel and head, or one for all of them"},
 };
 
 static const YamlField pbd_groups[] = {

@@ -21,6 +21,10 @@ static void pbd_defaults(void) {
     g_assert_cmpfloat(policy->overhead_bytes, ==, 0.1 * GB);
     g_assert_cmpint(policy->routing, ==, ROUTING_LEAST_LOADED);
     g_assert_cmpint(policy->admission, ==, ADMISSION_FCFS);
+    g_assert_cmpint(policy->operators, ==, OPERATORS_OPTIMISED);
+    g_assert_cmpint(policy->fusion, ==, FUSION_ON);
+    g_assert_cmpint(policy->attention, ==, ATTENTION_POLICY_MT);
+    g_assert_cmpint(policy->launch, ==, LAUNCH_UNIFIED);
     g_assert_cmpuint(policy->prefill.dp, ==, 1);
     g_assert_cmpuint(policy->prefill.pp, ==, 1);
     g_assert_cmpuint(policy->prefill.micro_batch, ==, 1);
@@ -81,6 +85,19 @@ static void static_is_synchronous(void) {
     g_assert_cmpint(paper->decode.batching, ==, BATCHING_SYNCHRONOUS);
 }
 
+static void the_switches_of_the_operators_are_read(void) {
+    g_autoptr(GError) error = NULL;
+    g_autoptr(Policy) policy =
+        read_text("{mode: pbd, operators: reference, fusion: off, attention: flash, "
+                  "launch: per_operator}",
+                  &error);
+    g_assert_no_error(error);
+    g_assert_cmpint(policy->operators, ==, OPERATORS_REFERENCE);
+    g_assert_cmpint(policy->fusion, ==, FUSION_OFF);
+    g_assert_cmpint(policy->attention, ==, ATTENTION_POLICY_FLASH);
+    g_assert_cmpint(policy->launch, ==, LAUNCH_PER_OPERATOR);
+}
+
 static char *write_text(const Policy *policy) {
     GString *out = g_string_new(NULL);
     policy_write(policy, 0, out);
@@ -91,6 +108,7 @@ static void what_is_written_reads_back_the_same(void) {
     static const char *const texts[] = {
         "mode: pbd",
         "mode: colocated",
+        "{mode: pbd, operators: reference, fusion: off, attention: unfused, launch: per_operator}",
         "{mode: pbd, buffer: {high_watermark: 0.8, low_watermark: 0.8}}",
         "{mode: colocated, pools: 2, colocated: {batching: static, slots: 3}}",
         "{mode: pbd, kv_reservation: on_demand, kv_formula: paper, placement: spread, "
@@ -150,6 +168,12 @@ static const BadText bad_texts[] = {
      "p.yaml:2:10: unknown routing 'least_loadd' (did you mean 'least_loaded'?); expected "
      "'round_robin', 'least_loaded' or 'shortest_queue'",
      INPUT_ERROR_UNKNOWN},
+    {"launch_with_a_dash", "mode: pbd\nlaunch: per-operator",
+     "p.yaml:2:9: unknown launch 'per-operator' (did you mean 'per_operator'?); expected "
+     "'per_operator' or 'unified'",
+     INPUT_ERROR_UNKNOWN},
+    {"fusion_true", "mode: pbd\nfusion: true",
+     "p.yaml:2:9: unknown fusion 'true'; expected 'off' or 'on'", INPUT_ERROR_UNKNOWN},
     {"static_in_pbd", "mode: pbd\ndecode: {batching: static}",
      "p.yaml:2:20: unknown batching 'static'; expected 'synchronous' or 'continuous'",
      INPUT_ERROR_UNKNOWN},
@@ -213,6 +237,8 @@ int main(int argc, char **argv) {
     g_test_add_func("/policy_read/pbd_defaults", pbd_defaults);
     g_test_add_func("/policy_read/colocated_reads_into_decode", colocated_reads_into_decode);
     g_test_add_func("/policy_read/static_is_synchronous", static_is_synchronous);
+    g_test_add_func("/policy_read/the_switches_of_the_operators_are_read",
+                    the_switches_of_the_operators_are_read);
     g_test_add_func("/policy_read/what_is_written_reads_back_the_same",
                     what_is_written_reads_back_the_same);
     g_test_add_func("/policy_read/a_place_is_the_nearest_thing_written",
