@@ -16,7 +16,7 @@
 guint16 half_from_float(float value) {
     guint32 bits;
     memcpy(&bits, &value, sizeof bits);
-    guint32 sign = (bits >> 16) & HALF_SIGN, magnitude = bits & INT32_MAX;
+    guint32 sign = (bits >> 16) & HALF_SIGN, magnitude = bits & 0x7FFFFFFF;
     if (magnitude > FLOAT_INFINITY)
         return (guint16)(sign | HALF_QUIET_NAN);
     if (magnitude >= FLOAT_65520)

@@ -250,8 +250,8 @@ static gint compare_places(gconstpointer a, gconstpointer b) {
 
 static gboolean hole(const char *path, guint64 begin, guint64 end, GError **error) {
     g_set_error(error, INPUT_ERROR, INPUT_ERROR_CONFLICT,
-                "%s: no tensor holds the bytes from %" G_GUINT64_FORMAT " to %" G_GUINT64_FORMAT,
-                path, begin, end);
+                "%s: no tensor holds the %" G_GUINT64_FORMAT " bytes from byte %" G_GUINT64_FORMAT,
+                path, end - begin, begin);
     return FALSE;
 }
 
