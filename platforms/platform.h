@@ -28,6 +28,7 @@ typedef struct ClusterSpec {
     double gsm_bytes_per_s;      /* between GSM and the SM and AM of all DSPs together */
     double linear_efficiency;    /* share of peak that Linear kernels reach when compute-bound */
     double attention_efficiency; /* … and attention kernels */
+    double softmax_cycles_per_score; /* of a DSP, in attention's blocks */
 } ClusterSpec;
 
 typedef struct HthreadsSpec {

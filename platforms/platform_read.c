@@ -7,6 +7,7 @@
 #define MAX_RATE 1e18 /* bytes, cycles or multiply-accumulates a second */
 #define MAX_BYTES 1e18
 #define MAX_WATTS 1e9
+#define MAX_SOFTMAX_CYCLES 1e6
 
 #define COUNT(key_, type, member, help_)                                                           \
     {                                                                                              \
@@ -55,6 +56,8 @@ static const YamlField cluster_fields[] = {
          "share of peak of compute-bound Linear kernels"),
     REAL("attention_efficiency", ClusterSpec, attention_efficiency, DIMENSION_NONE, YAML_ABOVE_ZERO,
          1, "share of peak of compute-bound attention kernels"),
+    REAL("softmax_cycles_per_score", ClusterSpec, softmax_cycles_per_score, DIMENSION_NONE,
+         YAML_ABOVE_ZERO, MAX_SOFTMAX_CYCLES, "cycles a DSP takes for one score of a row"),
 };
 
 static const YamlField hthreads_fields[] = {
