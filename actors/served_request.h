@@ -31,6 +31,7 @@ typedef struct ServedRequest {
     double pull_start_s;    /* a decode replica began to pull it */
     double decode_start_s;  /* first decode step began */
     double completed_s;     /* last token */
+    const guint32 *tokens;  /* the generated ones, with numerics on; else NULL */
     gpointer actor_state;   /* private to actors */
 } ServedRequest;
 

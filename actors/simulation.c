@@ -1,5 +1,5 @@
 /* Building a run from a plan, telling observers, and ending it. */
-#include "actors/serving/serving.h"
+#include "actors/serving/numerics.h"
 
 #include "platforms/network.h"
 #include "platforms/topology.h"
@@ -124,9 +124,14 @@ static void batch_init(MicroBatch *batch, Replica *replica, guint index) {
     batch->step.chunks = g_array_new(FALSE, FALSE, sizeof(Chunk));
 }
 
+static void step_release(Step *step) {
+    g_array_unref(step->chunks);
+    g_clear_pointer(&step->activations, g_array_unref);
+}
+
 static void step_free(gpointer data) {
     Step *step = data;
-    g_array_unref(step->chunks);
+    step_release(step);
     g_free(step);
 }
 
@@ -243,6 +248,7 @@ static void simulation_init(Simulation *simulation) {
         replica_init(simulation, i);
     simulation->loads = g_new0(ReplicaLoad, simulation->entries->len);
     contention_mark_rings(simulation);
+    simulation->numerics = numerics_new(simulation, setup->numerics);
 }
 
 static void start_actors(Simulation *simulation) {
@@ -270,7 +276,7 @@ static void replica_clear(Replica *replica) {
     for (guint i = 0; i < replica->n_batches; i++) {
         g_ptr_array_unref(replica->batches[i].members);
         g_ptr_array_unref(replica->batches[i].joining);
-        g_array_unref(replica->batches[i].step.chunks);
+        step_release(&replica->batches[i].step);
     }
     g_free(replica->batches);
     g_queue_clear(&replica->ready);
@@ -281,6 +287,7 @@ static void replica_clear(Replica *replica) {
 }
 
 static void simulation_clear(Simulation *simulation) {
+    numerics_free(simulation->numerics);
     for (guint i = 0; i < simulation->n_replicas; i++)
         replica_clear(&simulation->replicas[i]);
     for (guint i = 0; i < simulation->n_pools; i++) {

@@ -3,8 +3,25 @@
 #ifndef ACTORS_SIMULATION_H
 #define ACTORS_SIMULATION_H
 
+#include "actors/kernels/kernels.h"
 #include "actors/ledger.h"
+#include "workloads/checkpoint.h"
 #include <signal.h>
+
+/* For tests: what is done wrong on purpose, to see that it is noticed. */
+typedef enum {
+    NUMERICS_FAULT_NONE,
+    NUMERICS_FAULT_ALL_REDUCE, /* the last rank's partial sums are left out */
+    NUMERICS_FAULT_MIGRATION,  /* a layer of KV is not sent */
+} NumericsFault;
+
+/* Real numbers in the simulated steps. */
+typedef struct NumericsSetup {
+    const Checkpoint *checkpoint;
+    guint64 seed;      /* of the prompts */
+    Sampling sampling; /* its request and position are filled in for each token */
+    NumericsFault fault;
+} NumericsSetup;
 
 typedef struct SimulationSetup {
     const Platform *platform;
@@ -14,8 +31,9 @@ typedef struct SimulationSetup {
     RequestSource *source;
     Observer *const *observers;
     guint n_observers;
-    gboolean fast_forward;    /* pass steps without waking an actor where nothing can change */
-    double sample_interval_s; /* 0: no samples */
+    const NumericsSetup *numerics; /* NULL: time only */
+    gboolean fast_forward;         /* pass steps without waking an actor where nothing can change */
+    double sample_interval_s;      /* 0: no samples */
     volatile sig_atomic_t *interrupted; /* set by a signal handler: stop at the next event */
 } SimulationSetup;
 

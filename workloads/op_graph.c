@@ -17,6 +17,12 @@ static const char *const kind_names[N_OP_KINDS] = {
     [OP_ACTIVATION] = "activation",
     [OP_ADD] = "add",
     [OP_ALL_REDUCE] = "all_reduce",
+    [OP_MATMUL] = "matmul",
+    [OP_SCALE] = "scale",
+    [OP_MASK] = "mask",
+    [OP_SOFTMAX] = "softmax",
+    [OP_SILU] = "silu",
+    [OP_MUL] = "mul",
 };
 
 const char *op_kind_name(OpKind kind) {

@@ -14,6 +14,12 @@ typedef enum {
     OP_ACTIVATION, /* SiLU · up */
     OP_ADD,        /* residual */
     OP_ALL_REDUCE, /* over the TP group: 'bytes_out' is the vector each rank holds */
+    OP_MATMUL,     /* of activations, for each head: A[m×k] · B[k×n]; a part of attention */
+    OP_SCALE,
+    OP_MASK, /* adds the causal mask, which follows from the positions */
+    OP_SOFTMAX,
+    OP_SILU,
+    OP_MUL,
     N_OP_KINDS
 } OpKind;
 const char *op_kind_name(OpKind kind);
@@ -22,8 +28,10 @@ typedef struct Op {
     OpKind kind;
     const char *name;        /* "qkv", "gate_up", … static text */
     guint64 m, n, k;         /* LINEAR: rows (tokens), outputs, inputs on this rank;
-                                ATTENTION: m = new tokens, n = context after them, k = head_dim */
-    guint64 heads, kv_heads; /* ATTENTION: on this rank */
+                                ATTENTION: m = new tokens, n = context after them, k = head_dim;
+                                MATMUL: of one head; all others: the result is m×n, of each head
+                                where there are heads */
+    guint64 heads, kv_heads; /* ATTENTION and its parts: on this rank */
     DataType data_type;
     double macs;         /* multiply-accumulates on this rank; causal masks are honoured */
     double weight_bytes; /* read once a step whatever the batch */

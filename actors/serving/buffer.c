@@ -1,6 +1,6 @@
 /* The bounded buffer between prefill and decode (THInfer III.D.2): room is reserved before a prompt
  * is begun, its KV arrives layer by layer, rests, and is pulled when a micro-batch has room. */
-#include "actors/serving/serving.h"
+#include "actors/serving/numerics.h"
 
 #include "platforms/platform.h"
 #include "policies/batching.h"
@@ -101,6 +101,7 @@ void buffer_free(Served *served, double time_s) {
     double bytes = (double)served->buffer_bytes;
     give_back_parts(pool, served, served->buffer_bytes / pool->simulation->setup.model->layers);
     served->buffer_bytes = 0;
+    numerics_left_buffer(served);
     pool->simulation->ledger->buffer_freed += bytes;
     buffer_account(pool, time_s, -bytes);
     pool->reservation_blocked = FALSE;
@@ -113,6 +114,7 @@ static void rest_in_buffer(Served *served, double time_s) {
     Pool *pool = replica->pool;
     Simulation *simulation = replica->simulation;
     entry_free_kv(served, time_s);
+    numerics_left_prefill(served);
     pool->upstream--;
     simulation->sample.prefilling--;
     if (served->ended) { /* its only token came with the prompt */
@@ -127,8 +129,10 @@ static void rest_in_buffer(Served *served, double time_s) {
     buffer_dispatch(pool, time_s);
 }
 
-static void migration_done(gpointer data, double time_s) {
-    Served *served = data;
+static void migration_done(const Transfer *transfer, double time_s) {
+    Served *served = transfer->data;
+    numerics_migrated(served->entry->simulation->numerics, served, transfer->first_layer,
+                      transfer->end_layer);
     served->migrations--;
     if (served->prefilled && served->migrations == 0)
         rest_in_buffer(served, time_s);
@@ -143,6 +147,7 @@ void buffer_prefill_ended(Served *served, double time_s) {
 static void migrate(const Stage *stage, const Chunk *chunk, Transfer *transfer, guint buffer) {
     Served *served = chunk->served;
     transfer->purpose = PURPOSE_KV_MIGRATION;
+    transfer->stage = stage->plan;
     transfer->from = stage->plan->clusters[0];
     transfer->to = stage->replica->pool->buffers[buffer]->cluster;
     transfer->done = migration_done;
@@ -180,7 +185,7 @@ void buffer_migrate_stage(Stage *stage, const Chunk *chunk, double start_s, doub
         if (range.first >= range.end)
             continue;
         guint layers = range.end - range.first;
-        Transfer transfer = {0};
+        Transfer transfer = {.first_layer = range.first, .end_layer = range.end};
         if (layers > 1) {
             transfer.not_before_s[0] =
                 start_s + layer_s * (range.first + 1 - stage->plan->first_layer);
@@ -196,16 +201,20 @@ void buffer_migrate_stage(Stage *stage, const Chunk *chunk, double start_s, doub
 
 void buffer_migrate_layer(Stage *stage, const Chunk *chunk, guint layer) {
     const Served *served = chunk->served;
-    guint part = 0;
-    while (stage->plan->first_layer + layer >=
-           served->parts[part].first_layer + served->parts[part].layers)
+    guint part = 0, first = stage->plan->first_layer + layer;
+    while (first >= served->parts[part].first_layer + served->parts[part].layers)
         part++;
-    Transfer transfer = {.bytes = {chunk_layer_bytes(stage, chunk)}, .n_parts = 1};
+    Transfer transfer = {.bytes = {chunk_layer_bytes(stage, chunk)},
+                         .n_parts = 1,
+                         .first_layer = first,
+                         .end_layer = first + 1};
     migrate(stage, chunk, &transfer, served->parts[part].buffer);
 }
 
-static void pull_done(gpointer data, double time_s) {
-    Served *served = data;
+static void pull_done(const Transfer *transfer, double time_s) {
+    Served *served = transfer->data;
+    numerics_pulled(served->entry->simulation->numerics, served, transfer->stage,
+                    transfer->first_layer, transfer->end_layer);
     if (--served->pulls > 0)
         return;
     Simulation *simulation = served->entry->simulation;
@@ -219,10 +228,10 @@ static void pull_done(gpointer data, double time_s) {
 }
 
 /* One flow to each processor of the stage's TP group, which shares that processor's NIC. */
-static void pull_layers(Served *served, const StagePlan *stage, guint from, guint layers) {
+static void pull_layers(Served *served, const StagePlan *stage, guint from, LayerRange range) {
     Simulation *simulation = served->entry->simulation;
     const Platform *platform = simulation->setup.platform;
-    guint64 bytes = layers * layer_bytes(simulation, served->prefill_target);
+    guint64 bytes = (range.end - range.first) * layer_bytes(simulation, served->prefill_target);
     for (guint first = 0, next; first < stage->tp; first = next) {
         guint processor = platform_processor_of(platform, stage->clusters[first]);
         for (next = first + 1; next < stage->tp; next++)
@@ -234,7 +243,10 @@ static void pull_layers(Served *served, const StagePlan *stage, guint from, guin
                              .bytes = {bytes * next / stage->tp - bytes * first / stage->tp},
                              .n_parts = 1,
                              .done = pull_done,
-                             .data = served};
+                             .data = served,
+                             .stage = stage,
+                             .first_layer = range.first,
+                             .end_layer = range.end};
         served->pulls++;
         courier_send(simulation, &transfer);
     }
@@ -245,8 +257,7 @@ static void pull_stage(Served *served, const StagePlan *stage) {
         LayerRange range = common_layers(stage, &served->parts[i]);
         if (range.first < range.end)
             pull_layers(served, stage,
-                        served->entry->pool->buffers[served->parts[i].buffer]->cluster,
-                        range.end - range.first);
+                        served->entry->pool->buffers[served->parts[i].buffer]->cluster, range);
     }
 }
 

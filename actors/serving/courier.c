@@ -57,9 +57,10 @@ static void courier_main(int argc, char **argv) {
         }
         courier_carry(courier);
         simulation_advance(simulation, engine_now());
+        Transfer errand = courier->errand; /* 'done' may send this courier out again */
         courier->busy = FALSE;
         g_ptr_array_add(simulation->idle_couriers, courier);
-        courier->errand.done(courier->errand.data, engine_now());
+        errand.done(&errand, engine_now());
     }
 }
 

@@ -60,6 +60,11 @@ void decode_settle(Served *served) {
             served->generated_before + (guint32)(served->batch->steps_done - served->joined_at);
 }
 
+guint64 decode_past_tokens(const Served *served) {
+    return served->public.request.prompt_tokens + served->generated_before +
+           (served->batch->steps_done - served->joined_at) - 1;
+}
+
 /* Tokens in its KV: the latest one generated has none yet. */
 static guint64 member_context(const Served *served) {
     return (guint64)served->public.request.prompt_tokens + served->public.generated - 1;

@@ -1,6 +1,6 @@
 /* Entry replicas, where prompts are computed: their queue, admission, chunks, the prefix cache.
  * Prefill replicas do nothing else; colocated ones share this with decode.c. */
-#include "actors/serving/serving.h"
+#include "actors/serving/numerics.h"
 
 static void count_waiting(Replica *replica, double time_s, gint change) {
     Simulation *simulation = replica->simulation;
@@ -133,6 +133,7 @@ static Served *admit_head(Replica *replica, Step *step, double time_s) {
     served->scheduled = 0;
     served->prefilled = served->begun = FALSE;
     look_up_prefix(replica, served);
+    numerics_begin(simulation->numerics, served);
     if (served->public.prefill_start_s < 0)
         served->public.prefill_start_s = time_s;
     simulation_emit_request(simulation, EVENT_PREFILL_STARTED, time_s, served);

@@ -1,5 +1,5 @@
 /* The frontend: requests arrive, are rejected or routed to a replica, and end. */
-#include "actors/serving/serving.h"
+#include "actors/serving/numerics.h"
 
 #include <math.h>
 
@@ -102,6 +102,7 @@ static void request_close(Simulation *simulation, Served *served) {
 void request_release(Served *served) {
     if (!served->ended || served->migrations > 0 || served->pulls > 0)
         return;
+    numerics_end(served);
     request_clear(&served->public.request);
     g_free(served);
 }

@@ -24,6 +24,8 @@ typedef struct Stage Stage;
 typedef struct MicroBatch MicroBatch;
 typedef struct Step Step;
 typedef struct Courier Courier;
+typedef struct Numerics Numerics;
+typedef struct Numbers Numbers;
 
 /* A run of layers of one request in one buffer cluster. */
 typedef struct BufferPart {
@@ -34,6 +36,7 @@ typedef struct BufferPart {
 /* A request and where it is. 'public' comes first: observers get a pointer to it. */
 typedef struct Served {
     ServedRequest public;
+    Numbers *numbers;         /* with numerics on: tokens and KV */
     Replica *entry;           /* prefill or colocated replica */
     MicroBatch *batch;        /* where it decodes */
     double queued_s;          /* since when it waits */
@@ -75,10 +78,11 @@ struct Step {
     guint64 contexts; /* decode: sum of contexts after the step */
     guint32 prefill_tokens;
     guint32 sampled;
-    guint64 repeats;   /* decode steps passed in one go (fast-forward), normally 1 */
-    gboolean counted;  /* … which has put them into the books already */
-    Stage *next_stage; /* where it is on its way to */
-    guint64 hop_no;    /* keeps steps in order between two stages */
+    guint64 repeats;     /* decode steps passed in one go (fast-forward), normally 1 */
+    gboolean counted;    /* … which has put them into the books already */
+    GArray *activations; /* float, tokens × hidden, with numerics on; else NULL */
+    Stage *next_stage;   /* where it is on its way to */
+    guint64 hop_no;      /* keeps steps in order between two stages */
 };
 
 struct MicroBatch {
@@ -174,6 +178,7 @@ struct Simulation {
     GPtrArray *entries; /* Replica * that take new requests, over all pools */
     ReplicaLoad *loads; /* of them */
     Router router;
+    Numerics *numerics; /* NULL: time only */
     guint64 kv_bytes_per_token;
     guint64 max_kv_tokens; /* the most one request can hold anywhere it may decode */
     /* frontend */
@@ -244,6 +249,8 @@ void decode_reserve(Replica *replica, Served *served, double time_s);
 void decode_free(Served *served, double time_s);
 /* Brings the token count of a member up to date. */
 void decode_settle(Served *served);
+/* Tokens in a member's KV before its next step. */
+guint64 decode_past_tokens(const Served *served);
 /* Fast-forward, for single-stage replicas: begins at 'start_s' with the only micro-batch, and
  * returns the date when its first member ends. */
 double decode_fast_forward_end(Replica *replica, double start_s);
@@ -282,8 +289,10 @@ typedef struct Transfer {
     guint64 bytes[2]; /* in up to two parts, one after the other */
     double not_before_s[2];
     guint n_parts;
-    void (*done)(gpointer data, double time_s);
+    void (*done)(const struct Transfer *transfer, double time_s);
     gpointer data;
+    const StagePlan *stage; /* KV: the stage it comes from or goes to, and the layers */
+    guint first_layer, end_layer;
 } Transfer;
 void courier_send(Simulation *simulation, const Transfer *transfer);
 void couriers_init(Simulation *simulation);

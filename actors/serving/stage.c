@@ -1,6 +1,6 @@
 /* A pipeline stage: takes the next step, lets its time pass, hands it on. One actor stands for the
  * whole TP group, whose ranks do the same at the same time. */
-#include "actors/serving/serving.h"
+#include "actors/serving/numerics.h"
 
 #include "platforms/topology.h"
 #include <math.h>
@@ -34,9 +34,7 @@ BatchShape stage_batch_shape(Stage *stage, const Step *step) {
     const MicroBatch *batch = step->batch;
     for (guint i = 0; i < step->decodes; i++) {
         const Served *served = batch->members->pdata[i];
-        guint64 past = served->public.request.prompt_tokens + served->generated_before +
-                       (batch->steps_done - served->joined_at) - 1;
-        Segment segment = {1, (guint32)past};
+        Segment segment = {1, (guint32)decode_past_tokens(served)};
         g_array_append_val(stage->segments, segment);
     }
     return (BatchShape){.segments = (const Segment *)stage->segments->data,
@@ -55,8 +53,8 @@ static double step_seconds(Stage *stage, const Step *step) {
                : seconds + stage_all_reduce_seconds(stage, step->prefill_tokens + step->decodes);
 }
 
-static void ring_flow_done(gpointer data, double time_s) {
-    Stage *stage = data;
+static void ring_flow_done(const Transfer *transfer, double time_s) {
+    Stage *stage = transfer->data;
     (void)time_s;
     if (--stage->transfers_pending == 0)
         wake_signal(stage->wake);
@@ -127,7 +125,7 @@ static void run_at_step_grain(Stage *stage, const Step *step) {
 
 static gboolean may_fast_forward(const Stage *stage, const Step *step) {
     const Simulation *simulation = stage->replica->simulation;
-    return simulation->setup.fast_forward && !simulation->steps_wanted &&
+    return simulation->setup.fast_forward && !simulation->steps_wanted && !simulation->numerics &&
            stage->replica->plan->n_stages == 1 && step->chunks->len == 0 && !stage->ring_shared &&
            simulation->setup.policy->grain == GRAIN_STEP &&
            simulation->setup.policy->kv_reservation != KV_RESERVE_ON_DEMAND &&
@@ -202,6 +200,7 @@ static void account_step(Stage *stage, const Step *step, double start_s) {
 
 static void run(Stage *stage, Step *step) {
     double start_s = stage->now_s, all_reduce_before = stage->totals->all_reduce_s;
+    numerics_run_step(stage->replica->simulation->numerics, stage, step);
     if (stage->replica->simulation->setup.policy->grain == GRAIN_OPERATOR) {
         operator_grain_run(stage, step);
         stage->now_s = engine_now();
@@ -221,9 +220,9 @@ static gint by_hop(gconstpointer a, gconstpointer b, gpointer unused) {
     return first->hop_no < second->hop_no ? -1 : 1;
 }
 
-static void hop_done(gpointer data, double time_s) {
+static void hop_done(const Transfer *transfer, double time_s) {
     (void)time_s;
-    Step *step = data;
+    Step *step = transfer->data;
     Stage *next = step->next_stage;
     g_queue_insert_sorted(&next->inbox, step, by_hop, NULL);
     if (next->idle)
@@ -248,9 +247,9 @@ static void send_on(Stage *stage, Step *step) {
     courier_send(simulation, &transfer);
 }
 
-static void batch_back_at_first_stage(gpointer data, double time_s) {
+static void batch_back_at_first_stage(const Transfer *transfer, double time_s) {
     (void)time_s;
-    MicroBatch *batch = data;
+    MicroBatch *batch = transfer->data;
     batch->parked = TRUE;
     decode_unpark(batch);
 }
