@@ -50,6 +50,10 @@ static void record(Observer *observer, const Event *event) {
     ServedRequest *copy = &result->requests[result->n_requests++];
     *copy = *event->request;
     copy->request.prefix_blocks = NULL;
+    if (copy->tokens && result->n_requests <= RUN_MAX_TOKEN_ROWS)
+        memcpy(result->tokens[result->n_requests - 1], copy->tokens,
+               MIN(copy->generated, RUN_MAX_TOKENS) * sizeof(guint32));
+    copy->tokens = NULL;
     copy->actor_state = NULL;
 }
 
@@ -105,6 +109,13 @@ static void run_in_child(Experiment *experiment, const RunOptions *options, RunR
                              .fast_forward = !options->stepping,
                              .sample_interval_s = options->sample_interval_s,
                              .interrupted = &recorder.interrupted};
+    g_autoptr(Checkpoint) checkpoint =
+        options->numerics ? checkpoint_seeded(experiment->model, experiment->seed) : NULL;
+    NumericsSetup numerics = {.checkpoint = checkpoint,
+                              .seed = experiment->seed,
+                              .sampling = {.top_k = 1, .temperature = 1},
+                              .fault = options->fault};
+    setup.numerics = options->numerics ? &numerics : NULL;
     Ledger ledger;
     result->outcome = simulation_run(&setup, &ledger, &error);
     g_autofree char *violated = invariants_violated(&ledger, result->outcome);

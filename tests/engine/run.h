@@ -8,6 +8,8 @@
 
 #define RUN_MAX_REQUESTS 20000
 #define RUN_MAX_STAGES 64
+#define RUN_MAX_TOKEN_ROWS 256
+#define RUN_MAX_TOKENS 64 /* of a request, kept with numerics on */
 
 typedef struct RunStage {
     guint replica;
@@ -26,7 +28,8 @@ typedef struct RunResult {
     double joules;
     guint64 event_hash; /* over every event's kind, date and request, in order */
     guint n_requests;   /* that ended, in order of their end */
-    ServedRequest requests[RUN_MAX_REQUESTS]; /* their pointers are NULL */
+    ServedRequest requests[RUN_MAX_REQUESTS];           /* their pointers are NULL */
+    guint32 tokens[RUN_MAX_TOKEN_ROWS][RUN_MAX_TOKENS]; /* of the first of them, generated */
 } RunResult;
 
 typedef struct RunOptions {
@@ -34,6 +37,8 @@ typedef struct RunOptions {
     gboolean stepping;            /* no fast-forward */
     gboolean watch_steps;         /* an observer asks for every step and transfer */
     double sample_interval_s;
+    gboolean numerics; /* real numbers, weights seeded by the experiment's seed */
+    NumericsFault fault;
     guint interrupt_after_events;           /* as if a signal came then; 0: never */
     void (*tamper)(Experiment *experiment); /* changes the experiment before the run */
 } RunOptions;
