@@ -2,6 +2,7 @@
 
 #include "platforms/kernel_cycles.h"
 #include "policies/gemm_schedule.h"
+#include "workloads/input_error.h"
 #include <math.h>
 
 #define SUM_BYTES 4 /* Y2 accumulates in FP32 */
@@ -29,18 +30,42 @@ GemmFootprint gemm_footprint(const GemmBlocks *blocks, guint64 n, DataType type)
     };
 }
 
+static gboolean refuse(GError **error, const char *name, guint64 value, const char *most_of,
+                       guint64 most) {
+    g_set_error(error, INPUT_ERROR, INPUT_ERROR_CONFLICT,
+                "block '%s' is %" G_GUINT64_FORMAT ", but %s %" G_GUINT64_FORMAT, name, value,
+                most_of, most);
+    return FALSE;
+}
+
+gboolean gemm_blocks_check(const GemmBlocks *blocks, DataType type, const ClusterSpec *cluster,
+                           GError **error) {
+    const struct {
+        const char *name;
+        guint64 value;
+    } all[] = {{"m1", blocks->m1}, {"n1", blocks->n1}, {"m2", blocks->m2}, {"k2", blocks->k2},
+               {"n2", blocks->n2}, {"mg", blocks->mg}, {"kg", blocks->kg}};
+    guint64 most_columns = kernel_columns(cluster, type);
+
+    for (gsize i = 0; i < G_N_ELEMENTS(all); i++)
+        if (all[i].value == 0)
+            return refuse(error, all[i].name, 0, "must be at least", 1);
+    if (blocks->m1 > KERNEL_ROWS)
+        return refuse(error, "m1", blocks->m1, "the kernel has registers for", KERNEL_ROWS);
+    if (blocks->n1 > most_columns)
+        return refuse(error, "n1", blocks->n1, "the kernel has registers for", most_columns);
+    if (blocks->mg > cluster->dsps * blocks->m2)
+        return refuse(error, "mg", blocks->mg, "tiles of m2 rows for every DSP make",
+                      cluster->dsps * blocks->m2);
+    return TRUE;
+}
+
 gboolean gemm_blocks_fit(const GemmBlocks *blocks, guint64 n, DataType type,
                          const ClusterSpec *cluster) {
     GemmFootprint footprint = gemm_footprint(blocks, n, type);
 
-    if (blocks->m1 == 0 || blocks->m1 > KERNEL_ROWS || blocks->n1 == 0 ||
-        blocks->n1 > kernel_columns(cluster, type))
-        return FALSE;
-    if (blocks->m2 == 0 || blocks->k2 == 0 || blocks->n2 == 0 || blocks->kg == 0)
-        return FALSE;
-    if (blocks->mg == 0 || blocks->mg > cluster->dsps * blocks->m2)
-        return FALSE;
-    return footprint.sm_bytes <= cluster->sm_bytes && footprint.am_bytes <= cluster->am_bytes &&
+    return gemm_blocks_check(blocks, type, cluster, NULL) &&
+           footprint.sm_bytes <= cluster->sm_bytes && footprint.am_bytes <= cluster->am_bytes &&
            footprint.gsm_bytes <= cluster->gsm_bytes;
 }
 

@@ -120,19 +120,25 @@ GemmPass gemm_plan_pass(const GemmPlan *plan, guint64 index) {
     return pass;
 }
 
-/* Row tiles fill up in order, so the first DSP is the busiest. The few rows' columns are dealt out
- * evenly, in whole vectors. */
-static guint64 busiest_columns(const GemmPlan *plan, const GemmPass *pass) {
+/* Row tiles fill up in order; the few rows' columns are dealt out evenly, in whole vectors. */
+GemmPart gemm_plan_part(const GemmPlan *plan, const GemmPass *pass, guint64 dsp) {
+    if (!plan->split_columns) {
+        guint64 row = MIN(dsp * plan->row_tile, pass->rows);
+        return (GemmPart){
+            .row = row, .rows = MIN(plan->row_tile, pass->rows - row), .columns = pass->columns};
+    }
     guint64 vector = kernel_vector_columns(plan->cluster, plan->shape.type);
+    guint64 share = round_up(divide_up(pass->columns, plan->cluster->dsps), vector);
+    guint64 column = MIN(dsp * share, pass->columns);
 
-    if (!plan->split_columns)
-        return pass->columns;
-    return MIN(round_up(divide_up(pass->columns, plan->cluster->dsps), vector), pass->columns);
+    return (GemmPart){
+        .rows = pass->rows, .column = column, .columns = MIN(share, pass->columns - column)};
 }
 
 static double step_cycles(const GemmPlan *plan, const GemmPass *pass, guint64 depth) {
-    KernelTile tile = {.rows = MIN(plan->row_tile, pass->rows),
-                       .columns = busiest_columns(plan, pass),
+    GemmPart busiest = gemm_plan_part(plan, pass, 0);
+    KernelTile tile = {.rows = busiest.rows,
+                       .columns = busiest.columns,
                        .k = depth,
                        .m1 = plan->m1,
                        .n1 = plan->n1,

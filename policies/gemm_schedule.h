@@ -51,6 +51,13 @@ typedef struct GemmPass {
 } GemmPass;
 GemmPass gemm_plan_pass(const GemmPlan *plan, guint64 index);
 
+/* What of a pass's block one DSP computes: none ('rows' or 'columns' 0) where the block is partial
+ * and the others have it all. The first DSP has the most. */
+typedef struct GemmPart {
+    guint64 row, rows, column, columns; /* within the block */
+} GemmPart;
+GemmPart gemm_plan_part(const GemmPlan *plan, const GemmPass *pass, guint64 dsp);
+
 typedef enum {
     GEMM_X_FETCH,     /* DDR to GSM, from where SM gets it in passing */
     GEMM_X_COPY,      /* GSM to SM, in whole tiles */
