@@ -6,7 +6,6 @@
 #include <simgrid/kernel/routing/NetZoneImpl.hpp>
 #include <simgrid/s4u.hpp>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 namespace {
@@ -14,9 +13,12 @@ namespace {
 namespace routing = simgrid::kernel::routing;
 namespace s4u = simgrid::s4u;
 
+using LinkImpl = simgrid::kernel::resource::StandardLinkImpl;
+
 /* A zone that looks routes up in network.h. Flat: no routers and no zones inside, so the id of a
- * net point is the number of its cluster; those of GSM follow in the order in which they were asked
- * for. SimGrid owns it, through the engine, once it exists. */
+ * net point is the number of its cluster. One host more stands for the GSM of whichever cluster is
+ * at the other end; the links are each cluster's own. SimGrid owns the zone, through the engine,
+ * once it exists. */
 class TableZone : public routing::NetZoneImpl {
   public:
     explicit TableZone(const Platform *platform) : NetZoneImpl("machine"), platform_(platform) {
@@ -32,29 +34,15 @@ class TableZone : public routing::NetZoneImpl {
         return hosts_.at(cluster);
     }
 
-    s4u::Host *gsm_host(guint cluster) {
-        auto known = gsm_.find(cluster);
-        if (known != gsm_.end())
-            return known->second.host;
-
-        const std::string name = "cluster" + std::to_string(cluster) + ".gsm";
-        s4u::Link *link = get_iface()->create_link(name, platform_->cluster.gsm_bytes_per_s);
-        link->set_sharing_policy(s4u::Link::SharingPolicy::SHARED);
-        link->set_latency(0.0);
-        s4u::Host *made = get_iface()->create_host(name, host(cluster)->get_speed())->seal();
-        gsm_[cluster] = {made, link->seal()->get_impl()};
-        gsm_clusters_.push_back(cluster);
-        g_assert(made->get_netpoint()->id() == hosts_.size() + gsm_clusters_.size() - 1);
-        return made;
+    s4u::Host *gsm_host() const {
+        return gsm_host_;
     }
 
     void get_local_route(const routing::NetPoint *from, const routing::NetPoint *to,
                          routing::Route *into, double *) override {
-        const unsigned long last = std::max(from->id(), to->id());
-        if (last >= hosts_.size()) {
-            const guint cluster = gsm_clusters_.at(last - hosts_.size());
-            g_assert(std::min(from->id(), to->id()) == cluster);
-            into->link_list_.push_back(gsm_.at(cluster).link);
+        const unsigned long gsm = gsm_host_->get_netpoint()->id();
+        if (from->id() == gsm || to->id() == gsm) {
+            into->link_list_.push_back(gsm_links_.at(std::min(from->id(), to->id())));
             return;
         }
 
@@ -77,6 +65,7 @@ class TableZone : public routing::NetZoneImpl {
             g_assert(host->get_netpoint()->id() == cluster);
             hosts_.push_back(host->seal());
         }
+        gsm_host_ = get_iface()->create_host("gsm", macs_per_s)->seal();
     }
 
     void add_links() {
@@ -85,24 +74,25 @@ class TableZone : public routing::NetZoneImpl {
         links_.reserve(n);
         for (guint link = 0; link < n; link++) {
             g_autofree char *name = network_link_name(platform_, link);
-            s4u::Link *made =
-                get_iface()->create_link(name, network_link(platform_, link).bytes_per_s);
-            made->set_sharing_policy(s4u::Link::SharingPolicy::SHARED);
-            made->set_latency(0.0);
-            links_.push_back(made->seal()->get_impl());
+            links_.push_back(make_link(name, network_link(platform_, link).bytes_per_s));
         }
+        for (guint cluster = 0; cluster < hosts_.size(); cluster++)
+            gsm_links_.push_back(make_link("cluster" + std::to_string(cluster) + ".gsm",
+                                           platform_->cluster.gsm_bytes_per_s));
     }
 
-    struct Gsm {
-        s4u::Host *host;
-        simgrid::kernel::resource::StandardLinkImpl *link;
-    };
+    LinkImpl *make_link(const std::string &name, double bytes_per_s) {
+        s4u::Link *made = get_iface()->create_link(name, bytes_per_s);
+        made->set_sharing_policy(s4u::Link::SharingPolicy::SHARED);
+        made->set_latency(0.0);
+        return made->seal()->get_impl();
+    }
 
     const Platform *platform_;
     std::vector<s4u::Host *> hosts_;
-    std::unordered_map<guint, Gsm> gsm_; /* by cluster */
-    std::vector<guint> gsm_clusters_;    /* by net point, after those of the hosts */
-    std::vector<simgrid::kernel::resource::StandardLinkImpl *> links_;
+    s4u::Host *gsm_host_ = nullptr;
+    std::vector<LinkImpl *> links_;
+    std::vector<LinkImpl *> gsm_links_; /* by cluster */
 };
 
 } // namespace
@@ -129,10 +119,6 @@ sg_host_t topology_host(guint cluster) {
     }
 }
 
-sg_host_t topology_gsm_host(guint cluster) {
-    try {
-        return built_zone()->gsm_host(cluster);
-    } catch (const std::exception &failure) {
-        g_error("no GSM for cluster %u: %s", cluster, failure.what());
-    }
+sg_host_t topology_gsm_host(void) {
+    return built_zone()->gsm_host();
 }

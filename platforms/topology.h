@@ -14,10 +14,9 @@ G_BEGIN_DECLS
  * 'type' in multiply-accumulates a second. Borrows 'platform' until the process ends. */
 void topology_build(const Platform *platform, DataType type);
 sg_host_t topology_host(guint cluster); /* borrowed */
-/* The cluster's GSM: a flow between topology_host and this host crosses the GSM link alone, in
- * either direction. Made when first asked for, so that machines of which no operator is simulated
- * do not pay for it; ask before or while actors run. Borrowed. */
-sg_host_t topology_gsm_host(guint cluster);
+/* The other end of GSM links: a flow between topology_host(cluster) and this host, either way,
+ * crosses that cluster's GSM link alone. Borrowed. */
+sg_host_t topology_gsm_host(void);
 
 G_END_DECLS
 

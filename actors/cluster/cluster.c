@@ -8,7 +8,7 @@ struct Cluster {
     const Platform *platform;
     guint id;
     sg_host_t host; /* its DSPs; a flow to itself crosses the DDR link */
-    sg_host_t gsm;  /* a flow between it and 'host' crosses the GSM link */
+    sg_host_t gsm;  /* a flow between it and 'host' crosses this cluster's GSM link */
     double capacity[N_TIERS];
     double reserved[N_TIERS];
     ClusterCounts counts;
@@ -52,7 +52,7 @@ Cluster *cluster_new(const Platform *platform, guint id, BlockListener listener,
         .platform = platform,
         .id = id,
         .host = topology_host(id),
-        .gsm = topology_gsm_host(id),
+        .gsm = topology_gsm_host(),
         .capacity = {[TIER_SM] = spec->sm_bytes,
                      [TIER_AM] = spec->am_bytes,
                      [TIER_GSM] = spec->gsm_bytes,

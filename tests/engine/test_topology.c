@@ -20,7 +20,9 @@ static Platform machine(NetworkTopology topology) {
         .nodes = 4,
         .processors_per_node = 2,
         .clusters_per_processor = 2,
-        .cluster = {.ddr_bytes_per_s = 30e9, .peak_fp16_macs_per_s = 8e12},
+        .cluster = {.ddr_bytes_per_s = 30e9,
+                    .gsm_bytes_per_s = 150e9,
+                    .peak_fp16_macs_per_s = 8e12},
         .network = {.topology = topology,
                     .local = {5e9, 2e-6},
                     .port = {3e9, 5e-6},
@@ -31,25 +33,31 @@ static Platform machine(NetworkTopology topology) {
     };
 }
 
+#define GSM G_MAXUINT /* as the end of a flow */
+
 typedef struct Flow {
     guint from, to;
     double bytes;
     double seconds; /* found */
 } Flow;
 
+static sg_host_t host_of(guint end) {
+    return end == GSM ? topology_gsm_host() : topology_host(end);
+}
+
 static void flow_main(int argc, char *argv[]) {
     Flow *flow = sg_actor_self_get_data();
     double start_s = simgrid_get_clock();
 
     (void)argc, (void)argv;
-    sg_host_sendto(topology_host(flow->from), topology_host(flow->to), flow->bytes);
+    sg_host_sendto(host_of(flow->from), host_of(flow->to), flow->bytes);
     flow->seconds = simgrid_get_clock() - start_s;
 }
 
 /* Starts all flows at one date and runs until the last has ended. */
 static void run_flows(Flow *flows, gsize n) {
     for (gsize i = 0; i < n; i++) {
-        sg_actor_t actor = sg_actor_init("flow", topology_host(flows[i].from));
+        sg_actor_t actor = sg_actor_init("flow", host_of(flows[i].from));
         sg_actor_set_data(actor, &flows[i]);
         sg_actor_start(actor, flow_main, 0, NULL);
     }
@@ -145,6 +153,15 @@ static const SharingCase sharing_cases[] = {
      {{0, 1, BYTES, 0}, {0, 0, 5 * BYTES, 0}},
      2,
      {0.2, 0.2}},
+    /* In and out share a cluster's GSM link; another cluster has its own, and DDR is elsewhere. */
+    {"GSM of two clusters",
+     NETWORK_STAR,
+     {{GSM, 0, 15 * BYTES, 0},
+      {0, GSM, 15 * BYTES, 0},
+      {GSM, 5, 15 * BYTES, 0},
+      {0, 0, 3 * BYTES, 0}},
+     4,
+     {0.2, 0.2, 0.1, 0.1}},
 };
 
 static gboolean flows_share_what_they_have_in_common(const Platform *platform) {
@@ -190,7 +207,7 @@ static gboolean a_round_of_a_ring_lasts_as_its_closed_form_says(const Platform *
 
 static gboolean hosts_run_at_the_peak(const Platform *platform) {
     return near("a second of peak", 8e12 / sg_host_get_speed(topology_host(7)), 1) &&
-           sg_host_count() == platform_clusters(platform);
+           sg_host_count() == platform_clusters(platform) + 1; /* GSM */
 }
 
 typedef gboolean (*Check)(const Platform *platform);
