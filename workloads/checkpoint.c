@@ -14,10 +14,12 @@
 #pragma GCC optimize("fp-contract=off")
 #endif
 
-/* Weights of variance 1/columns keep the size of what passes through them. The head's logits are
- * spread four times as wide, as those of a trained model are: their softmax is then far from flat,
- * while gaps and rounding errors grow alike. Biases and gains differ enough to be missed when they
- * are left out. */
+/* Weights of variance 1/columns keep the size of what passes through them. Queries are twice as
+ * large, so that attention is not almost a mean, which would hide a wrong token of the context. The
+ * head's logits are spread four times as wide, so that their softmax is far from flat; gaps between
+ * them and rounding errors grow alike. Biases and gains differ enough to be missed when they are
+ * left out. */
+#define QUERY_SHARPNESS 2.0
 #define HEAD_SHARPNESS 4.0
 #define GAIN_DEVIATION 0.1
 #define BIAS_DEVIATION 0.3
@@ -88,6 +90,8 @@ static Distribution distribution_of(const TensorSpec *spec) {
     switch (spec->role) {
     case ROLE_EMBEDDING:
         return (Distribution){0, 1};
+    case ROLE_QUERY:
+        return (Distribution){0, QUERY_SHARPNESS / width};
     case ROLE_HEAD:
         return (Distribution){0, HEAD_SHARPNESS / width};
     case ROLE_GAIN:

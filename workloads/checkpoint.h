@@ -33,8 +33,8 @@ typedef struct Checkpoint Checkpoint;
  * tensor, wrong shape or dtype); more bytes than 'memory_limit' are refused with both figures. */
 Checkpoint *checkpoint_load(const char *path, const Model *model, double memory_limit_bytes,
                             GError **error);
-/* Seeded weights, the same on every machine: normal with variance 1/columns, the head's 16 times
- * that; embedding rows of variance 1, norms around 1, small biases. The model must pass
+/* Seeded weights, the same on every machine: normal with variance 1/columns, Q's 4 and the head's
+ * 16 times that; embedding rows of variance 1, norms around 1, small biases. The model must pass
  * checkpoint_check. */
 Checkpoint *checkpoint_seeded(const Model *model, guint64 seed);
 void checkpoint_free(Checkpoint *checkpoint);

@@ -25,7 +25,7 @@ static const SpecRow shared_rows[PLACE_FIRST_LAYER] = {
 
 static const SpecRow layer_rows[N_LAYER_TENSORS] = {
     [TENSOR_INPUT_NORM] = {"input_layernorm.weight", ROLE_GAIN, LENGTH_ONE, LENGTH_HIDDEN},
-    [TENSOR_Q] = {"self_attn.q_proj.weight", ROLE_WEIGHT, LENGTH_QUERY, LENGTH_HIDDEN},
+    [TENSOR_Q] = {"self_attn.q_proj.weight", ROLE_QUERY, LENGTH_QUERY, LENGTH_HIDDEN},
     [TENSOR_K] = {"self_attn.k_proj.weight", ROLE_WEIGHT, LENGTH_KEY_VALUE, LENGTH_HIDDEN},
     [TENSOR_V] = {"self_attn.v_proj.weight", ROLE_WEIGHT, LENGTH_KEY_VALUE, LENGTH_HIDDEN},
     [TENSOR_Q_BIAS] = {"self_attn.q_proj.bias", ROLE_BIAS, LENGTH_ONE, LENGTH_QUERY},

@@ -5,7 +5,14 @@
 
 #include "workloads/checkpoint.h"
 
-typedef enum { ROLE_EMBEDDING, ROLE_HEAD, ROLE_GAIN, ROLE_BIAS, ROLE_WEIGHT } TensorRole;
+typedef enum {
+    ROLE_EMBEDDING,
+    ROLE_HEAD,
+    ROLE_GAIN,
+    ROLE_BIAS,
+    ROLE_QUERY,
+    ROLE_WEIGHT, /* any other matrix */
+} TensorRole;
 
 typedef struct TensorSpec {
     char *name;

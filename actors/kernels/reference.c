@@ -106,6 +106,15 @@ ReferenceRun reference_generate(const Model *model, const Checkpoint *checkpoint
     return run;
 }
 
+void reference_logits(const RankShape *shape, const guint32 *tokens, guint n, float *logits) {
+    g_auto(Pass) pass;
+    pass_init(&pass, shape->model, shape->checkpoint, shape->tp);
+    for (guint i = 0; i < n; i++) {
+        pass_token(&pass, tokens[i], i);
+        layer_logits(&pass.ranks[0], pass.x, logits + i * shape->model->vocab);
+    }
+}
+
 void reference_run_clear(ReferenceRun *run) {
     g_clear_pointer(&run->tokens, g_free);
     run->n = 0;
