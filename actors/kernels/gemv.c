@@ -19,8 +19,9 @@ typedef struct RowSums {
                                 RowSums *sums) {                                                   \
         RowSums sum = *sums;                                                                       \
         for (gsize i = 0; i < k; i += LANES)                                                       \
-            _Pragma("GCC unroll 4") for (int r = 0; r < ROWS; r++) sum.lanes[r] +=                 \
-                *(const Float8 *)(rows[r] + i) * *(const Float8 *)(x + i);                         \
+            _Pragma("GCC unroll 4") for (int r = 0; r < ROWS; r++) {                               \
+                sum.lanes[r] += *(const Float8 *)(rows[r] + i) * *(const Float8 *)(x + i);         \
+            }                                                                                      \
         *sums = sum;                                                                               \
     }
 

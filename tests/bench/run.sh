@@ -76,3 +76,8 @@ for requests in 10000 100000 1000000; do
     say "growth: $requests requests, wall a request" "$(calc "$wall" "$requests" '1e6 * a / b')" us
     say "growth: $requests requests, peak memory" "$(calc "$(field .peak_memory_bytes run.json)" 1e6 'a / b')" MB
 done
+
+# The numeric GEMM against OpenBLAS on one thread.
+if [ -x "$BENCH_PROGRAMS/bench_gemm" ]; then
+    OPENBLAS_NUM_THREADS=1 "$BENCH_PROGRAMS/bench_gemm"
+fi

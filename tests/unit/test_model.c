@@ -123,6 +123,30 @@ static void test_keys_are_honoured(void) {
                      4 * 64 + 2 * 96 + 64);
 }
 
+static void test_numbers_that_only_results_depend_on(void) {
+    g_autoptr(Model) plain = read_good(CONFIG(""));
+    g_assert_cmpfloat(plain->rope_theta, ==, 10000);
+    g_assert_cmpfloat(plain->norm_epsilon, ==, 1e-6);
+    g_autoptr(GString) printed = g_string_new(NULL);
+    model_write(plain, 0, printed);
+    g_assert_null(strstr(printed->str, "rope_theta"));
+    g_assert_null(strstr(printed->str, "rms_norm_eps"));
+
+    static const char *const bad[] = {"0", "-1", "\"big\"", "1e300"};
+    for (gsize i = 0; i < G_N_ELEMENTS(bad); i++) {
+        g_autofree char *text = g_strdup_printf(CONFIG(",\n\"rms_norm_eps\": %s"), bad[i]);
+        g_autoptr(GError) error = NULL;
+        g_assert_null(read_text(text, "m.json", &error));
+        g_assert_error(error, INPUT_ERROR, INPUT_ERROR_VALUE);
+        g_assert_true(g_str_has_prefix(error->message, "m.json:2:17: "));
+    }
+
+    g_autoptr(Model) other =
+        read_good(CONFIG(", \"rope_theta\": 500000.0, \"rms_norm_eps\": 1e-05"));
+    g_assert_cmpfloat(other->rope_theta, ==, 500000);
+    g_assert_cmpfloat(other->norm_epsilon, ==, 1e-5);
+}
+
 static void test_data_types_go_by_both_keys(void) {
     static const struct {
         const char *text;
@@ -274,6 +298,8 @@ static void assert_same_model(const Model *a, const Model *b) {
     g_assert_cmpint(a->out_bias, ==, b->out_bias);
     g_assert_cmpint(a->mlp_bias, ==, b->mlp_bias);
     g_assert_cmpuint(a->data_type, ==, b->data_type);
+    g_assert_cmpfloat(a->rope_theta, ==, b->rope_theta);
+    g_assert_cmpfloat(a->norm_epsilon, ==, b->norm_epsilon);
 }
 
 /* What is printed, indented below a key as in an experiment, reads back to the same model and
@@ -298,6 +324,7 @@ static void test_printed_models_read_back(void) {
         CONFIG(", \"name\": \"3.1\", \"head_dim\": 24, \"torch_dtype\": \"float32\""),
         CONFIG(", \"name\": \"null\", \"num_key_value_heads\": 1"),
         CONFIG(", \"name\": \"a: b #c\""),
+        CONFIG(", \"rope_theta\": 1000000, \"rms_norm_eps\": 1e-05"),
     };
     for (gsize i = 0; i < G_N_ELEMENTS(texts); i++) {
         g_autoptr(Model) model = read_good(texts[i]);
@@ -365,6 +392,8 @@ int main(int argc, char **argv) {
     g_test_add_func("/model/qwen2_has_qkv_biases", test_qwen2_has_qkv_biases);
     g_test_add_func("/model/absent_keys_have_defaults", test_absent_keys_have_defaults);
     g_test_add_func("/model/keys_are_honoured", test_keys_are_honoured);
+    g_test_add_func("/model/numbers_that_only_results_depend_on",
+                    test_numbers_that_only_results_depend_on);
     g_test_add_func("/model/data_types_go_by_both_keys", test_data_types_go_by_both_keys);
     g_test_add_func("/model/foreign_keys_are_ignored", test_foreign_keys_are_ignored);
     g_test_add_func("/model/names_come_from_the_key_or_the_file",
