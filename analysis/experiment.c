@@ -1,4 +1,6 @@
 #include "analysis/experiment.h"
+
+#include "analysis/numbers.h"
 #include <stdio.h>
 
 void experiment_free(Experiment *experiment) {
@@ -10,6 +12,8 @@ void experiment_free(Experiment *experiment) {
     g_clear_pointer(&experiment->workload, workload_spec_free);
     g_clear_pointer(&experiment->model, model_free);
     g_clear_pointer(&experiment->platform, platform_free);
+    output_spec_clear(&experiment->output);
+    g_free(experiment->checkpoint_shown);
     g_ptr_array_unref(experiment->warnings);
     g_free(experiment);
 }
@@ -67,7 +71,8 @@ static void warn_of_idle_prefix_cache(Experiment *experiment) {
 
 static gboolean experiment_resolve(Experiment *experiment, const ExperimentFile *file,
                                    GError **error) {
-    if (!search_is_absent(file, error) || !sections_read(experiment, file, error)) {
+    if (!search_is_absent(file, error) || !sections_read(experiment, file, error) ||
+        !numbers_resolve(experiment, file, error)) {
         return FALSE;
     }
     experiment->plan = plan_new(experiment->policy, experiment->model, experiment->platform,

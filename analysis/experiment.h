@@ -16,9 +16,10 @@ typedef struct Experiment {
     Policy *policy;
     Plan *plan;
     Slo slo;
-    OutputSpec output;
-    WorkloadFacts facts; /* the whole workload has been read once and is valid */
-    GPtrArray *warnings; /* char *: right, but hardly what was meant */
+    OutputSpec output;      /* its checkpoint is an absolute path */
+    char *checkpoint_shown; /* that path as it was given, for messages; or NULL */
+    WorkloadFacts facts;    /* the whole workload has been read once and is valid */
+    GPtrArray *warnings;    /* char *: right, but hardly what was meant */
 } Experiment;
 
 /* Loads, validates, plans and scans the workload. 'path' is a file or the name of a shipped

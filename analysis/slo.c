@@ -49,6 +49,29 @@ static const YamlField output_fields[] = {
      .dimension = DIMENSION_SECONDS,
      .min = 1e-6,
      .help = "simulated time between two rows of series.csv"},
+    {.key = "numerics",
+     .kind = YAML_FIELD_BOOL,
+     .offset = offsetof(OutputSpec, numerics),
+     .fallback = YAML_OPTIONAL,
+     .help = "stages compute their layers, and requests get real tokens"},
+    {.key = "checkpoint",
+     .kind = YAML_FIELD_STRING,
+     .offset = offsetof(OutputSpec, checkpoint),
+     .fallback = YAML_OPTIONAL,
+     .help = "weights, a safetensors file or a folder of them; drawn from the seed when absent"},
+    {.key = "top_k",
+     .kind = YAML_FIELD_COUNT,
+     .offset = offsetof(OutputSpec, top_k),
+     .fallback = YAML_OPTIONAL,
+     .min = 1,
+     .help = "tokens are drawn from so many largest logits; 1, the default: the largest"},
+    {.key = "temperature",
+     .kind = YAML_FIELD_REAL,
+     .offset = offsetof(OutputSpec, temperature),
+     .fallback = YAML_OPTIONAL,
+     .dimension = DIMENSION_NONE,
+     .min = YAML_ABOVE_ZERO,
+     .help = "what logits are divided by before the draw; 1 when absent"},
 };
 
 gboolean slo_read(const YamlNode *section, Slo *slo, GError **error) {
@@ -74,6 +97,10 @@ void slo_write(const Slo *slo, guint indent, GString *out) {
 gboolean output_spec_read(const YamlNode *section, OutputSpec *output, GError **error) {
     *output = (OutputSpec){0};
     return yaml_read_fields(section, output_fields, G_N_ELEMENTS(output_fields), output, error);
+}
+
+void output_spec_clear(OutputSpec *output) {
+    yaml_fields_clear(output_fields, G_N_ELEMENTS(output_fields), output);
 }
 
 void output_spec_write(const OutputSpec *output, guint indent, GString *out) {

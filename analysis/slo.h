@@ -19,8 +19,14 @@ void slo_write(const Slo *slo, guint indent, GString *out);
 typedef struct OutputSpec {
     double warmup_s, cooldown_s; /* cut from the start and the end for the steady-state window */
     double series_interval_s;    /* of series.csv */
+    char *checkpoint;            /* a safetensors file or a folder of them; NULL: seeded weights */
+    guint64 top_k;               /* 0: not given */
+    double temperature;          /* 0: not given */
+    gboolean numerics;           /* the simulated steps compute */
 } OutputSpec;
+/* On failure as well, release with output_spec_clear. */
 gboolean output_spec_read(const YamlNode *section, OutputSpec *output, GError **error);
+void output_spec_clear(OutputSpec *output);
 void output_spec_write(const OutputSpec *output, guint indent, GString *out);
 
 #endif

@@ -6,12 +6,14 @@
 #include "actors/simulation.h"
 #include "analysis/experiment.h"
 #include "analysis/metrics.h"
+#include "analysis/token_check.h"
 
 typedef struct SummaryInput {
     const Experiment *experiment;
     const Ledger *ledger;
     const Metrics *metrics;
-    SimulationOutcome outcome; /* a partial summary is marked as such */
+    SimulationOutcome outcome;       /* a partial summary is marked as such */
+    const TokenCheckResult *numbers; /* NULL: not verified */
 } SummaryInput;
 
 char *summary_table(const SummaryInput *input); /* caller frees */

@@ -344,5 +344,6 @@ SummaryRows *summary_rows_new(const SummaryInput *input) {
     add_whole(rows, input);
     add_steady(rows, input);
     summary_resources_add(rows, input);
+    summary_numbers_add(rows, input->numbers);
     return rows;
 }

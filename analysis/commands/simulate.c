@@ -1,6 +1,7 @@
 #include "analysis/commands/catalogue.h"
 #include "analysis/interrupt.h"
 #include "analysis/invariants.h"
+#include "analysis/numbers.h"
 #include "analysis/output_folder.h"
 #include "analysis/progress.h"
 #include "analysis/request_log.h"
@@ -8,6 +9,8 @@
 #include "analysis/series_log.h"
 #include "analysis/summary.h"
 #include "analysis/timeline.h"
+#include "analysis/token_check.h"
+#include "analysis/token_log.h"
 #include "workloads/input_error.h"
 #include <math.h>
 #include <stdio.h>
@@ -21,6 +24,7 @@ typedef struct SimulateOptions {
     TimeWindow trace_window;
     char *warmup, *cooldown;
     gboolean no_fast_forward;
+    gboolean verify;
     gboolean json;
     gboolean quiet;
 } SimulateOptions;
@@ -34,6 +38,10 @@ typedef struct Run {
     RequestLog *requests;
     SeriesLog *series;
     Timeline *timeline;
+    Checkpoint *weights; /* NULL: time only; then so are the next two */
+    NumericsSetup numerics;
+    TokenLog *tokens;
+    TokenCheck *check;
     Progress *progress;
     GPtrArray *observers; /* Observer *, borrowed from those above */
     RequestSource *source;
@@ -47,6 +55,9 @@ static void run_free(Run *run) {
     g_clear_pointer(&run->source, request_source_free);
     g_clear_pointer(&run->observers, g_ptr_array_unref);
     g_clear_pointer(&run->progress, progress_free);
+    g_clear_pointer(&run->check, token_check_free);
+    g_clear_pointer(&run->tokens, token_log_free);
+    g_clear_pointer(&run->weights, checkpoint_free);
     g_clear_pointer(&run->timeline, timeline_free);
     g_clear_pointer(&run->series, series_log_free);
     g_clear_pointer(&run->requests, request_log_free);
@@ -110,6 +121,22 @@ static char **all_overrides(const SimulateOptions *options) {
     return g_strv_builder_end(builder);
 }
 
+/* Weights are read before anything is simulated or written. */
+static gboolean numbers_open(Run *run, GError **error) {
+    const Experiment *experiment = run->experiment;
+    if (run->options->verify && !experiment->output.numerics) {
+        g_set_error(error, INPUT_ERROR, INPUT_ERROR_CONFLICT,
+                    "infergrid simulate: option '--verify' needs 'numerics: true' in 'output'");
+        return FALSE;
+    }
+    if (!experiment->output.numerics) {
+        return TRUE;
+    }
+    run->weights = numbers_weights(experiment, error);
+    run->numerics = numbers_setup(experiment, run->weights);
+    return run->weights != NULL;
+}
+
 static gboolean run_prepare(Run *run, GError **error) {
     const SimulateOptions *options = run->options;
     g_auto(GStrv) overrides = all_overrides(options);
@@ -121,7 +148,7 @@ static gboolean run_prepare(Run *run, GError **error) {
         experiment_print_warnings(run->experiment);
     }
     run->source = request_source_open(run->experiment->workload, run->experiment->seed, error);
-    if (run->source == NULL) {
+    if (run->source == NULL || !numbers_open(run, error)) {
         return FALSE;
     }
     if (options->output != NULL) {
@@ -145,6 +172,16 @@ static gboolean timeline_open(Run *run, GError **error) {
     return TRUE;
 }
 
+static gboolean tokens_open(Run *run, GError **error) {
+    g_autofree char *path = output_folder_file(run->folder, "tokens.csv");
+    run->tokens = token_log_new(path, error);
+    if (run->tokens == NULL) {
+        return FALSE;
+    }
+    g_ptr_array_add(run->observers, token_log_observer(run->tokens));
+    return TRUE;
+}
+
 static gboolean files_open(Run *run, GError **error) {
     g_autofree char *requests = output_folder_file(run->folder, "requests.csv");
     g_autofree char *series = output_folder_file(run->folder, "series.csv");
@@ -154,7 +191,8 @@ static gboolean files_open(Run *run, GError **error) {
     }
     g_ptr_array_add(run->observers, request_log_observer(run->requests));
     g_ptr_array_add(run->observers, series_log_observer(run->series));
-    return !run->options->trace || timeline_open(run, error);
+    return (run->weights == NULL || tokens_open(run, error)) &&
+           (!run->options->trace || timeline_open(run, error));
 }
 
 static gboolean observers_open(Run *run, GError **error) {
@@ -164,6 +202,10 @@ static gboolean observers_open(Run *run, GError **error) {
     double last_arrival_s = facts->closed_loop ? INFINITY : facts->last_arrival_s;
     run->metrics = metrics_new(&experiment->slo, &experiment->output, last_arrival_s);
     g_ptr_array_add(run->observers, metrics_observer(run->metrics));
+    if (run->options->verify) {
+        run->check = token_check_new(experiment->model, &run->numerics);
+        g_ptr_array_add(run->observers, token_check_observer(run->check));
+    }
     run->progress = progress_new(facts->requests, run->options->quiet);
     if (run->progress != NULL) {
         g_ptr_array_add(run->observers, progress_observer(run->progress));
@@ -181,6 +223,7 @@ static void run_simulate(Run *run, GError **error) {
         .source = run->source,
         .observers = (Observer *const *)run->observers->pdata,
         .n_observers = run->observers->len,
+        .numerics = run->weights == NULL ? NULL : &run->numerics,
         .fast_forward = !run->options->no_fast_forward,
         .sample_interval_s = run->series == NULL ? 0 : experiment->output.series_interval_s,
         .interrupted = interrupt_watch(),
@@ -211,11 +254,25 @@ static gboolean files_finish(Run *run, const SummaryInput *summary, GError **err
     g_autofree char *answers = summary_json(summary);
     g_autofree char *facts = run_facts_json(&run->facts, &run->ledger);
     return request_log_finish(run->requests, error) && series_log_finish(run->series, error) &&
+           (run->tokens == NULL || token_log_finish(run->tokens, error)) &&
            (run->timeline == NULL || timeline_finish(run->timeline, run->ledger.end_s, error)) &&
            output_folder_write(run->folder, "summary.json", answers, error) &&
            output_folder_write(run->folder, "experiment.yaml", resolved, error) &&
            output_folder_write(run->folder, "run.json", facts, error) &&
            output_folder_commit(run->folder, error);
+}
+
+/* Tokens that differ keep their files, so that one can look at them. */
+static int tokens_verdict(const Run *run) {
+    if (run->check == NULL || token_check_passed(run->check)) {
+        return EXIT_DONE;
+    }
+    const TokenCheckResult *result = token_check_result(run->check);
+    fprintf(stderr,
+            "infergrid: request %" G_GUINT64_FORMAT " differs from the single process at its token "
+            "%" G_GUINT64_FORMAT "\n",
+            result->different_id, result->different_token);
+    return EXIT_UNFINISHED;
 }
 
 /* Summary, verdict, files: in this order, so that a violated invariant comes with its figures and
@@ -224,7 +281,8 @@ static int run_report(Run *run, const GError *failure) {
     SummaryInput summary = {.experiment = run->experiment,
                             .ledger = &run->ledger,
                             .metrics = run->metrics,
-                            .outcome = run->outcome};
+                            .outcome = run->outcome,
+                            .numbers = run->check == NULL ? NULL : token_check_result(run->check)};
     g_autofree char *text = run->options->json ? summary_json(&summary) : summary_table(&summary);
     int status = catalogue_print(text);
     if (!run_is_sound(run, failure)) {
@@ -239,7 +297,8 @@ static int run_report(Run *run, const GError *failure) {
         fprintf(stderr, "infergrid: %s\n", error->message);
         return EXIT_UNFINISHED;
     }
-    return run->outcome == OUTCOME_FINISHED ? status : EXIT_UNFINISHED;
+    int verdict = tokens_verdict(run);
+    return run->outcome == OUTCOME_FINISHED ? MAX(status, verdict) : EXIT_UNFINISHED;
 }
 
 static int simulate_run(const void *target) {
@@ -271,7 +330,7 @@ static const Option simulate_options[] = {
      "more than once"},
     {"output", 'o', OPTION_DIRECTORY, OPTION_OFFSET(output), "DIR", "print the summary only",
      "write summary.json, requests.csv, series.csv, experiment.yaml (resolved) and run.json into "
-     "a new folder"},
+     "a new folder, and tokens.csv where numerics are on"},
     {"force", 'f', OPTION_FLAG, OPTION_OFFSET(force), NULL, "off",
      "replace the folder of --output if it is there"},
     {"trace", 't', OPTION_FLAG, OPTION_OFFSET(trace), NULL, "off",
@@ -288,6 +347,9 @@ static const Option simulate_options[] = {
      "leave out of the steady-state window the requests that arrive in this last part"},
     {"no-fast-forward", 0, OPTION_FLAG, OPTION_OFFSET(no_fast_forward), NULL, "off",
      "wake an actor at every step, even where nothing can change; gives the same bytes, slower"},
+    {"verify", 0, OPTION_FLAG, OPTION_OFFSET(verify), NULL, "off",
+     "with 'numerics: true' in section 'output': compute every completed request once more in a "
+     "single process and compare the tokens; status 1 when any differs"},
     {"json", 'j', OPTION_FLAG, OPTION_OFFSET(json), NULL, "off",
      "print the summary as JSON instead of a table"},
     {"quiet", 'q', OPTION_FLAG, OPTION_OFFSET(quiet), NULL, "off",
