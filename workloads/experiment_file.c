@@ -140,7 +140,7 @@ static gboolean no_such_file(const YamlNode *node, const char *data_kind, GError
                       hint);
 }
 
-static YamlNode *load_section(const char *path, SectionKind kind, GError **error) {
+static YamlNode *read_section(const char *path, SectionKind kind, GError **error) {
     g_autoptr(YamlNode) section = yaml_load_file(path, error);
     if (section == NULL)
         return NULL;
@@ -155,6 +155,16 @@ static YamlNode *load_section(const char *path, SectionKind kind, GError **error
         return NULL;
     yaml_remove(section, "version");
     return g_steal_pointer(&section);
+}
+
+YamlNode *section_load(SectionKind kind, const char *name, const char *option, GError **error) {
+    g_autofree char *path = data_file_find(name, NULL, rules[kind].data_kind);
+    if (path != NULL)
+        return read_section(path, kind, error);
+    g_autoptr(YamlNode) typed = yaml_scalar_new(name, option);
+    typed->key = g_strdup(rules[kind].name);
+    no_such_file(typed, rules[kind].data_kind, error);
+    return NULL;
 }
 
 static char *find_section_file(const ExperimentFile *file, SectionKind kind, const YamlNode *name,
@@ -181,7 +191,7 @@ static gboolean resolve_section(ExperimentFile *file, SectionKind kind, GError *
     if (!yaml_expect(base, YAML_SCALAR, NULL, error))
         return FALSE;
     g_autofree char *path = find_section_file(file, kind, base, error);
-    g_autoptr(YamlNode) section = path != NULL ? load_section(path, kind, error) : NULL;
+    g_autoptr(YamlNode) section = path != NULL ? read_section(path, kind, error) : NULL;
     if (section == NULL)
         return FALSE;
     file->folders[kind] = g_path_get_dirname(path);

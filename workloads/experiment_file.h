@@ -42,6 +42,11 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExperimentFile, experiment_file_free)
 
 const char *section_name(SectionKind kind);
 
+/* One section by itself, for a command that needs no whole experiment: 'name' is a file, or the
+ * name of a shipped one. 'option' ("--model") is where the name was typed, for the message when
+ * there is no such file. */
+YamlNode *section_load(SectionKind kind, const char *name, const char *option, GError **error);
+
 /* Finds a data file: absolute, relative to 'folder' (NULL: the current one), or by name in the
  * data folders: $INFERGRID_DATA/<kind>, then the shipped ones (<source>/workloads/models,
  * …/platforms, …/workloads/traces, or their installed places). 'kind' is "models", "platforms",
