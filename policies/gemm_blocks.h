@@ -26,8 +26,11 @@ typedef struct GemmFootprint {
     double sm_bytes, am_bytes, gsm_bytes;
 } GemmFootprint;
 GemmFootprint gemm_footprint(const GemmBlocks *blocks, guint64 n, DataType type);
-/* Also: a kernel that has registers for m1×n1, and a tile of m2 rows of Xg for every DSP at most.
- */
+/* Whether blocks are blocks at all: none is 0, the kernel has registers for m1×n1, and Xg has a
+ * tile of m2 rows for every DSP at most. FALSE and an error otherwise. */
+gboolean gemm_blocks_check(const GemmBlocks *blocks, DataType type, const ClusterSpec *cluster,
+                           GError **error);
+/* … and fit into SM, AM and GSM. */
 gboolean gemm_blocks_fit(const GemmBlocks *blocks, guint64 n, DataType type,
                          const ClusterSpec *cluster);
 

@@ -74,23 +74,35 @@ static double off_chip_bytes(const GemmPlan *plan) {
     return data_type_bytes(shape->type) * (x + k * n + y);
 }
 
-GemmPlan gemm_plan(const GemmShape *shape, const GemmBlocks *blocks, GemmMode mode,
-                   const ClusterSpec *cluster) {
-    GemmPlan plan = {
-        .shape = *shape, .mode = mode, .cluster = cluster, .m1 = blocks->m1, .n1 = blocks->n1};
+static GemmPlan plan_path(const GemmPlan *start, const GemmBlocks *blocks, gboolean few_rows) {
+    GemmPlan plan = *start;
 
-    g_assert(shape->m > 0 && shape->n > 0 && shape->k > 0);
-    plan.split_columns = shape->m <= cluster->dsps * blocks->m1;
-    if (plan.split_columns)
+    plan.split_columns = few_rows;
+    if (few_rows)
         plan_few_rows(&plan, blocks);
     else
         plan_blocks(&plan, blocks);
     plan.ddr_bytes = off_chip_bytes(&plan);
-    plan.row_blocks = divide_up(shape->m, plan.row_block);
-    plan.column_blocks = divide_up(shape->n, plan.column_block);
-    plan.k_blocks = divide_up(shape->k, plan.k_block);
+    plan.row_blocks = divide_up(plan.shape.m, plan.row_block);
+    plan.column_blocks = divide_up(plan.shape.n, plan.column_block);
+    plan.k_blocks = divide_up(plan.shape.k, plan.k_block);
     plan.y_stays = plan.column_blocks <= SPARE_BUFFERS;
     return plan;
+}
+
+GemmPlan gemm_plan(const GemmShape *shape, const GemmBlocks *blocks, GemmMode mode,
+                   const ClusterSpec *cluster) {
+    GemmPlan start = {
+        .shape = *shape, .mode = mode, .cluster = cluster, .m1 = blocks->m1, .n1 = blocks->n1};
+
+    g_assert(shape->m > 0 && shape->n > 0 && shape->k > 0);
+    GemmPlan in_blocks = plan_path(&start, blocks, FALSE);
+    if (shape->m > cluster->dsps * blocks->m1)
+        return in_blocks;
+    GemmPlan few_rows = plan_path(&start, blocks, TRUE);
+    gboolean better = gemm_blocks_fit(blocks, shape->n, shape->type, cluster) &&
+                      gemm_plan_seconds(&in_blocks) < gemm_plan_seconds(&few_rows);
+    return better ? in_blocks : few_rows;
 }
 
 guint64 gemm_plan_passes(const GemmPlan *plan) {

@@ -39,7 +39,8 @@ typedef struct GemmPlan {
     double sm_bytes, am_bytes, gsm_bytes, ddr_bytes; /* to be booked; SM and AM of one DSP */
 } GemmPlan;
 
-/* Borrows the cluster. Whether the plan fits is for the caller to find out. */
+/* Borrows the cluster. At most m1 rows for every DSP take the few rows' path, unless the blocks' is
+ * faster (few columns, too) and fits. Whether the plan fits is for the caller to find out. */
 GemmPlan gemm_plan(const GemmShape *shape, const GemmBlocks *blocks, GemmMode mode,
                    const ClusterSpec *cluster);
 guint64 gemm_plan_passes(const GemmPlan *plan);

@@ -167,11 +167,12 @@ static void count_moves(Job *job) {
         g_autoptr(Cluster) cluster = cluster_new(job->platform, 0, NULL, NULL);
         GemmBlocks blocks = gemm_blocks_paper(shapes[i].type);
 
+        GemmPlan plan = gemm_plan(&shapes[i], &blocks, (GemmMode){0}, &job->platform->cluster);
         seconds_of(cluster, &shapes[i], &blocks, NULL);
-        if (shapes[i].m > 144)
-            assert_block_moves(cluster_counts(cluster), &shapes[i]);
-        else
+        if (plan.split_columns)
             assert_few_rows_moves(cluster_counts(cluster), &shapes[i]);
+        else
+            assert_block_moves(cluster_counts(cluster), &shapes[i]);
     }
 }
 
