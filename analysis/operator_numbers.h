@@ -1,0 +1,30 @@
+/* Seeded operands for a simulated operator, and the comparison of what it computed with a naive
+ * double-precision reference, element by element. */
+#ifndef ANALYSIS_OPERATOR_NUMBERS_H
+#define ANALYSIS_OPERATOR_NUMBERS_H
+
+#include "analysis/operator_run.h"
+
+typedef struct OperatorNumbers OperatorNumbers;
+/* Uniform in [−1, 1). Refuses a data type without numbers, and operands for which this machine has
+ * no memory. */
+OperatorNumbers *operator_numbers_new(const OperatorSpec *spec, GError **error);
+void operator_numbers_free(OperatorNumbers *numbers);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(OperatorNumbers, operator_numbers_free)
+
+/* Where the operator finds them; borrowed. */
+void operator_numbers_gemm(OperatorNumbers *numbers, GemmOptions *options);
+AttentionNumbers operator_numbers_attention(OperatorNumbers *numbers);
+float *const *operator_numbers_vectors(OperatorNumbers *numbers); /* a rank */
+
+/* Of large results a part is compared: of a product at least one element of every row and column.
+ *
+ * Bounds, with u = 2^-24 for FP32, h = 2^-11 for a result kept in FP16, γ(n) = n·u / (1 − n·u)
+ * (Higham 2002, "Accuracy and Stability of Numerical Algorithms", section 3.1):
+ *   gemm        γ(k) · Σ|x·w| · (1 + h) + h · |y|
+ *   attention   max|v| · (2·γ(head_dim + 8)·s + 2·γ(context + 8)) + h · |o|, where s is the largest
+ *               Σ|q·k| / √head_dim of the row: what rounding moves a score by, moves its weight by
+ *   all-reduce  γ(ranks) · Σ|v| */
+OperatorCheck operator_numbers_check(const OperatorNumbers *numbers);
+
+#endif
