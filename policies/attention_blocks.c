@@ -5,14 +5,27 @@
 /* What a row block may be; a unit with fewer rows has one block of just those. */
 static const guint64 row_choices[] = {ATTENTION_ROWS, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2, 1};
 
-enum { STATISTICS_BYTES = 8 }; /* of a row: its maximum and its sum, FP32 */
-
 static guint64 divide_up(guint64 a, guint64 b) {
     return (a + b - 1) / b;
 }
 
 static guint64 unit_rows(const AttentionProblem *problem) {
     return problem->group * problem->new_tokens;
+}
+
+/* Whether query heads are short enough to be spread over the DSPs. The unfused variant launches,
+ * and so runs, one at a time. */
+static gboolean is_spread(const AttentionProblem *problem, ScorePlace place) {
+    return place != SCORES_IN_DDR && problem->new_tokens <= ATTENTION_ROWS;
+}
+
+/* Rows that a block would have if everything fitted: where units are spread and there are DSPs to
+ * spare, a unit's rows are shared out as well. */
+static guint64 wished_rows(const AttentionProblem *problem, ScorePlace place,
+                           const ClusterSpec *cluster) {
+    guint64 dsps = is_spread(problem, place) ? MAX(cluster->dsps / problem->units, 1) : 1;
+
+    return MIN(divide_up(unit_rows(problem), dsps), ATTENTION_ROWS);
 }
 
 static double gsm_share(const ClusterSpec *cluster) {
@@ -26,8 +39,8 @@ static double sm_bytes(const AttentionProblem *problem, const AttentionBlocks *b
 }
 
 /* Bytes of AM beside the scores. On chip: two K (then V) blocks, O in FP32, the rows' statistics.
- * By block: two K and two V blocks, weights, O in FP32 and on its way in and out, the statistics of
- * every round. In DDR nothing overlaps: one K (then V) block and O. */
+ * By block: two K and two V blocks, weights, O in FP32, O and the statistics on their way in and
+ * out. In DDR nothing overlaps: one K (then V) block and O. */
 static double am_bytes_beside_scores(const AttentionProblem *problem, ScorePlace place,
                                      const AttentionBlocks *blocks) {
     double type = data_type_bytes(problem->type), dim = (double)problem->head_dim;
@@ -35,11 +48,11 @@ static double am_bytes_beside_scores(const AttentionProblem *problem, ScorePlace
     double block = columns * dim * type;
 
     if (place == SCORES_ON_CHIP)
-        return 2 * block + rows * (dim * sizeof(float) + STATISTICS_BYTES);
+        return 2 * block + rows * (dim * sizeof(float) + ATTENTION_STATISTICS_BYTES);
     if (place == SCORES_IN_DDR)
-        return block + rows * (dim * sizeof(float) + STATISTICS_BYTES);
-    return 4 * block + rows * columns * type + rows * dim * (sizeof(float) + 2 * type) +
-           rows * (double)blocks->rounds * STATISTICS_BYTES;
+        return block + rows * (dim * sizeof(float) + ATTENTION_STATISTICS_BYTES);
+    return 4 * block + rows * columns * type +
+           rows * (dim * (sizeof(float) + 2 * type) + 2 * ATTENTION_STATISTICS_BYTES);
 }
 
 /* Bytes of one score column of all K/V blocks: what each of 'columns' takes. */
@@ -93,11 +106,11 @@ static gboolean place_blocks(const AttentionProblem *problem, ScorePlace place,
 static void share_out(const AttentionProblem *problem, ScorePlace place, const ClusterSpec *cluster,
                       AttentionBlocks *blocks) {
     guint64 row_blocks = divide_up(unit_rows(problem), blocks->rows);
-    gboolean spread = place != SCORES_IN_DDR && problem->new_tokens <= ATTENTION_ROWS;
 
     blocks->dsps = MIN(row_blocks, cluster->dsps);
     blocks->rounds = divide_up(row_blocks, cluster->dsps);
-    blocks->together = spread ? MIN(problem->units, cluster->dsps / blocks->dsps) : 1;
+    blocks->together =
+        is_spread(problem, place) ? MIN(problem->units, cluster->dsps / blocks->dsps) : 1;
     blocks->waves = divide_up(problem->units, blocks->together);
 }
 
@@ -125,7 +138,7 @@ static void refuse(const AttentionProblem *problem, ScorePlace place, const Clus
 gboolean attention_blocks(const AttentionProblem *problem, ScorePlace place,
                           const ClusterSpec *cluster, AttentionBlocks *blocks, GError **error) {
     AttentionBlocks choice = {0};
-    guint64 most = MIN(unit_rows(problem), ATTENTION_ROWS);
+    guint64 most = wished_rows(problem, place, cluster);
 
     g_assert(problem->units > 0 && most > 0 && problem->context > 0 && problem->head_dim > 0);
     for (guint i = 0; i < G_N_ELEMENTS(row_choices); i++) {
@@ -144,7 +157,7 @@ gboolean attention_blocks(const AttentionProblem *problem, ScorePlace place,
 static char *reason_text(const AttentionProblem *problem, ScorePlace place,
                          const ClusterSpec *cluster, const AttentionBlocks *blocks) {
     AttentionBlocks wished = *blocks;
-    wished.rows = MIN(unit_rows(problem), ATTENTION_ROWS);
+    wished.rows = wished_rows(problem, place, cluster);
     if (wished.rows == blocks->rows)
         return g_strdup("");
 

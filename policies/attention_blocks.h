@@ -6,7 +6,9 @@
  * rows, token by token. Row blocks go to the DSPs one each, so that a round takes rows · DSPs rows
  * of a unit (64 · 24 = 1536 in table IX) and costs as much as its fullest DSP. Where a query head
  * has more rows than one block, units take turns on the whole cluster; with fewer (decode) they are
- * spread over the DSPs, as many at a time as there are DSPs for. */
+ * spread over the DSPs, as many at a time as there are DSPs for, and if DSPs are left so are the
+ * rows of each. (That units take turns although a short prompt leaves DSPs idle is what table IX
+ * shows: S = 512 takes a third of S = 1536, not a ninth.) */
 #ifndef POLICIES_ATTENTION_BLOCKS_H
 #define POLICIES_ATTENTION_BLOCKS_H
 
@@ -15,6 +17,7 @@
 #define ATTENTION_ROWS 64       /* of a row block, where nothing forces fewer */
 #define ATTENTION_KV_STEP 128   /* Flash's K/V blocks are multiples of it: N1 (THInfer III.B.2) */
 #define ATTENTION_SCORE_BYTES 4 /* scores are FP32 where softmax reads them (THInfer III.B.4) */
+#define ATTENTION_STATISTICS_BYTES 8 /* of a row of scores: its maximum and its sum, FP32 */
 
 typedef struct AttentionProblem {
     guint64 units;      /* batch · KV heads; all of them alike */
@@ -56,7 +59,7 @@ char *attention_blocks_text(const AttentionProblem *problem, ScorePlace place,
                             const ClusterSpec *cluster, const AttentionBlocks *blocks);
 
 /* Tokens of K and V that rows [first, first + rows) of a unit need: all of them, or with a causal
- * mask those up to the last row's own token. Whole blocks beyond are neither moved nor computed. */
+ * mask those up to the last row's own token. Those beyond are neither moved nor computed. */
 guint64 attention_visible(const AttentionProblem *problem, gboolean causal, guint64 first,
                           guint64 rows);
 

@@ -78,8 +78,8 @@ static double tensor_bytes(const AttentionShape *shape, AttentionTensor tensor) 
     return element * (double)shape->batch * (double)shape->heads * (double)shape->new_tokens;
 }
 
-/* In DDR while the operator runs: its tensors, and the scores of one head of the unfused variant.
- */
+/* In DDR while the operator runs: its tensors; unfused, the scores of one head; Flash, the
+ * statistics of all rows. */
 static double ddr_bytes(const AttentionShape *shape) {
     double context = (double)(shape->past_tokens + shape->new_tokens);
     double bytes = 0;
@@ -88,6 +88,9 @@ static double ddr_bytes(const AttentionShape *shape) {
         bytes += tensor_bytes(shape, tensor);
     if (shape->variant == ATTENTION_UNFUSED)
         bytes += (double)shape->new_tokens * context * data_type_bytes(shape->type);
+    if (shape->variant == ATTENTION_FLASH)
+        bytes += ATTENTION_STATISTICS_BYTES * (double)shape->batch * (double)shape->heads *
+                 (double)shape->new_tokens;
     return bytes;
 }
 
@@ -99,7 +102,7 @@ static gboolean choose(const AttentionShape *shape, const Platform *platform,
         return FALSE;
     if (ddr_bytes(shape) > cluster->ddr_usable_bytes) {
         g_set_error(error, INPUT_ERROR, INPUT_ERROR_CONFLICT,
-                    "attention does not fit DDR: Q, K, V, O and scores need %.0f bytes of %.0f",
+                    "attention does not fit DDR: its tensors need %.0f bytes of %.0f",
                     ddr_bytes(shape), cluster->ddr_usable_bytes);
         return FALSE;
     }

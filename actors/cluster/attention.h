@@ -1,13 +1,16 @@
 /* Scaled dot-product attention on one cluster, block by block, in the three dataflows that THInfer
  * compares (III.C.2, table IX):
  *
- * MT: rows of Q and O stay on chip; K, then V, are broadcast past them in blocks under the
- * computing; scores wait for softmax in AM and GSM.
- * Flash: a K/V block stays in AM while every row block of Q passes; each time Q and O are read and
- * O is written, and nothing hides that. The next K/V block comes under the computing. Unfused:
- * before any optimisation. Scores go to DDR and back once, no transfer hides behind computing, and
- * every query head is a launch of its own (one: with one for each of its three sub-operators, 84 µs
- * each, S = 512 of table IX would take 47 ms instead of 29).
+ * - MT: rows of Q and O stay on chip; K, then V, are broadcast past them in blocks under the
+ *   computing; scores wait for softmax in AM and GSM.
+ *
+ * - Flash: a K/V block stays in AM while every row block of Q passes; each time Q and O are read
+ *   and O is written, with the maxima and sums of its rows, and nothing hides that. The next K/V
+ *   block comes under the computing.
+ *
+ * - Unfused: before any optimisation. Scores go to DDR and back once, no transfer hides behind
+ *   computing, and every query head is a launch of its own. (One: with three, for its three
+ *   sub-operators, table IX's S = 512 would take some 47 ms instead of 29.)
  *
  * Table IX fits full S×S scores, so its shapes are not causal. */
 #ifndef ACTORS_CLUSTER_ATTENTION_H
@@ -50,7 +53,8 @@ typedef enum {
     ATTENTION_K,
     ATTENTION_V,
     ATTENTION_O,
-    ATTENTION_SCORES, /* and weights, between tiers */
+    ATTENTION_SCORES,     /* and weights, between tiers */
+    ATTENTION_STATISTICS, /* of the rows, which Flash keeps beside O */
     N_ATTENTION_TENSORS
 } AttentionTensor;
 

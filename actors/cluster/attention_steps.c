@@ -68,6 +68,12 @@ static AttentionMove o_move(const Walk *walk, MoveKind kind, guint64 rows) {
     return (AttentionMove){ATTENTION_O, {kind, rows * row_bytes(walk), "O"}};
 }
 
+static AttentionMove statistics_move(const Walk *walk, MoveKind kind, guint64 rows) {
+    guint64 bytes = walk->units * rows * ATTENTION_STATISTICS_BYTES;
+
+    return (AttentionMove){ATTENTION_STATISTICS, {kind, bytes, "statistics"}};
+}
+
 /* To every DSP that works on the unit; where that is one, each DSP fetches its own. */
 static AttentionMove kv_move(const Walk *walk, AttentionTensor tensor, guint64 tokens) {
     MoveKind kind = walk->plan->blocks->dsps > 1 ? MOVE_BROADCAST : MOVE_DDR_TO_AM;
@@ -230,19 +236,23 @@ static double flash_cycles(const Walk *walk, const Round *round, guint64 tokens)
 
 static void flash_pass(const Walk *walk, const FlashPass *pass) {
     static const char label[] = "QK, softmax, WV";
-    AttentionStep in = {0}, compute = {.label = label, .cycles = pass->first_cycles};
+    AttentionStep in = {0}, out = {0};
+    AttentionStep compute = {.label = label, .cycles = pass->first_cycles};
 
     if (pass->rows == 0)
         return;
     add_move(&in, q_move(walk, pass->rows));
     add_move(&in, o_move(walk, MOVE_DDR_TO_AM, pass->rows));
+    add_move(&in, statistics_move(walk, MOVE_DDR_TO_AM, pass->rows));
     emit(walk, in, 1);
     add_move(&compute, kv_move(walk, ATTENTION_K, pass->next_tokens));
     add_move(&compute, kv_move(walk, ATTENTION_V, pass->next_tokens));
     emit(walk, compute, 1);
     if (pass->other_cycles > 0)
         emit(walk, (AttentionStep){.label = label, .cycles = pass->other_cycles}, 1);
-    move_alone(walk, o_move(walk, MOVE_AM_TO_DDR, pass->rows));
+    add_move(&out, o_move(walk, MOVE_AM_TO_DDR, pass->rows));
+    add_move(&out, statistics_move(walk, MOVE_AM_TO_DDR, pass->rows));
+    emit(walk, out, 1);
 }
 
 static void flash_block(const Walk *walk, guint64 start) {
