@@ -3,6 +3,7 @@
 #define TESTS_UNIT_SAFETENSORS_WRITER_H
 
 #include <glib.h>
+#include <stdio.h>
 #include <string.h>
 
 typedef struct SafetensorsWriter {
@@ -29,6 +30,14 @@ static inline void safetensors_writer_add(SafetensorsWriter *writer, const char 
     g_byte_array_append(writer->data, bytes, (guint)n_bytes);
 }
 
+/* Overwrites, and does not wait for the disk as g_file_set_contents does. */
+static inline void write_bytes(const char *path, gconstpointer bytes, gsize n_bytes) {
+    FILE *file = fopen(path, "wb");
+    g_assert_nonnull(file);
+    g_assert_cmpuint(fwrite(bytes, 1, n_bytes, file), ==, n_bytes);
+    g_assert_cmpint(fclose(file), ==, 0);
+}
+
 static inline void write_safetensors(const char *path, const char *header, gconstpointer data,
                                      gsize n_bytes) {
     g_autoptr(GByteArray) file = g_byte_array_new();
@@ -37,9 +46,7 @@ static inline void write_safetensors(const char *path, const char *header, gcons
     g_byte_array_append(file, (const guint8 *)header, (guint)strlen(header));
     if (n_bytes > 0)
         g_byte_array_append(file, data, (guint)n_bytes);
-    g_autoptr(GError) error = NULL;
-    g_file_set_contents(path, (const char *)file->data, (gssize)file->len, &error);
-    g_assert_no_error(error);
+    write_bytes(path, file->data, file->len);
 }
 
 /* 'padding' blanks after the header move the data, as writers do to align it. */

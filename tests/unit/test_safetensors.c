@@ -155,15 +155,16 @@ static void test_wrong_headers_are_refused(Place *place, gconstpointer data) {
     }
 }
 
-static void assert_bytes_refused(const char *path, const char *bytes, gssize n_bytes,
+static void assert_bytes_refused(const char *path, const char *bytes, gsize n_bytes,
                                  const char *expected) {
-    g_assert_true(g_file_set_contents(path, bytes, n_bytes, NULL));
+    write_bytes(path, bytes, n_bytes);
     assert_refused(path, expected);
 }
 
 static void test_broken_files_are_refused(Place *place, gconstpointer data) {
     (void)data;
-    static const char truncated[100] = {0, 16}, huge[8] = "12345678", null[] = "\2\0\0\0\0\0\0\0{";
+    static const char truncated[100] = {0, 16}, huge[8] = "12345678", null[] = "\2\0\0\0\0\0\0\0{",
+                      pointer[] = "version https://git-lfs.github.com/spec/v1\n";
     assert_bytes_refused(place->path, "", 0,
                          ": the file has 0 bytes, too few for the header's length");
     assert_bytes_refused(place->path, "abc", 3,
@@ -172,7 +173,7 @@ static void test_broken_files_are_refused(Place *place, gconstpointer data) {
                          ": the header says 4096 bytes, but the file has 100");
     assert_bytes_refused(place->path, huge, sizeof huge,
                          ": the header says 4050765991979987505 bytes, but the file has 8");
-    assert_bytes_refused(place->path, "version https://git-lfs.github.com/spec/v1\n", -1,
+    assert_bytes_refused(place->path, pointer, sizeof pointer - 1,
                          ": this is a Git LFS pointer, not the weights");
     assert_bytes_refused(place->path, null, sizeof null,
                          ": the header holds a null character at byte 9");
@@ -190,7 +191,7 @@ static void test_every_truncation_is_noticed(Place *place, gconstpointer data) {
     g_assert_true(g_file_get_contents(place->path, &bytes, &n_bytes, NULL));
     for (gsize kept = 0; kept < n_bytes; kept++) {
         g_autoptr(GError) error = NULL;
-        g_assert_true(g_file_set_contents(place->path, bytes, (gssize)kept, NULL));
+        write_bytes(place->path, bytes, kept);
         g_assert_null(safetensors_open(place->path, &error));
         g_assert_true(error->domain == INPUT_ERROR);
     }
