@@ -1,7 +1,8 @@
 #include "policies/fusion_layout.h"
 
-#define BLOCK_COLUMNS 128 /* of a product of activations: the kernel's N1 (THInfer III.B.2) */
-#define SUM_BYTES 4       /* FP32 accumulation (THInfer III.B.4) */
+#define BLOCK_COLUMNS 128  /* of a product of activations: the kernel's N1 (THInfer III.B.2) */
+#define SUM_BYTES 4        /* FP32 accumulation (THInfer III.B.4) */
+#define STATISTICS_BYTES 8 /* of a row that is reduced: its maximum or scale, and its sum, FP32 */
 
 /* Rows of attention's blocks: 64 as the steps of THInfer table IX show, fewer for long contexts. */
 static const guint64 row_ladder[] = {64, 48, 32, 24, 16, 12, 8, 6, 4, 3, 2, 1};
@@ -153,13 +154,20 @@ static double waiting_row_bytes(const Sketch *sketch, const Member *from, const 
         return 0.0;
     if (sketch->members[from->place].dense)
         element = SUM_BYTES;
-    return (double)op->n * element;
+    gboolean reduced = reach == REACH_ROWS && !reader->dense;
+    return (double)op->n * element + (reduced ? STATISTICS_BYTES : 0.0);
 }
 
-/* Adds what lies between members: rows in AM (returned, a row) and wholes in GSM. */
-static double waiting_bytes(const Sketch *sketch, GemmFootprint *bytes) {
+/* What lies between members: bytes a row in AM by the place that holds them, and the sum of what
+ * lies whole in GSM. */
+typedef struct Waiting {
+    double *row_bytes; /* by member */
+    double whole_bytes;
+} Waiting;
+
+static void find_waiting(const Sketch *sketch, Waiting *waiting) {
     guint n = sketch->ops->len;
-    g_autofree double *rows = g_new0(double, n), *wholes = g_new0(double, n);
+    g_autofree double *wholes = g_new0(double, n);
     for (guint i = 0; i < n; i++) {
         const Member *reader = &sketch->members[i];
         for (guint j = 0; j < reader->listed->n_operands; j++) {
@@ -173,23 +181,22 @@ static double waiting_bytes(const Sketch *sketch, GemmFootprint *bytes) {
                 continue;
             }
             double row = waiting_row_bytes(sketch, producer, reader, operand->reach);
-            rows[producer->place] = MAX(rows[producer->place], row);
+            double *held = &waiting->row_bytes[producer->place];
+            *held = MAX(*held, row);
         }
     }
-    double row_bytes = 0.0;
-    for (guint i = 0; i < n; i++) {
-        row_bytes += rows[i];
-        bytes->gsm_bytes += wholes[i];
-    }
-    return row_bytes;
+    for (guint i = 0; i < n; i++)
+        waiting->whole_bytes += wholes[i];
 }
 
-/* A product of activations: rows of the left operand, the right one's block twice, the sums. */
-static void add_product_blocks(const Op *op, guint64 rows, GemmFootprint *bytes) {
+/* A product of activations: rows of the left operand, the right one's block twice, and its sums
+ * unless they wait in whole rows anyway. */
+static void add_product_blocks(const Op *op, guint64 rows, gboolean waits, GemmFootprint *bytes) {
     double element = data_type_bytes(op->data_type), block_rows = (double)rows;
     double depth = (double)MIN(op->k, BLOCK_COLUMNS), columns = (double)MIN(op->n, BLOCK_COLUMNS);
     bytes->sm_bytes += block_rows * depth * element;
-    bytes->am_bytes += 2.0 * depth * columns * element + block_rows * columns * SUM_BYTES;
+    bytes->am_bytes += 2.0 * depth * columns * element;
+    bytes->am_bytes += waits ? 0.0 : block_rows * columns * SUM_BYTES;
 }
 
 /* Two tiles for each operand that comes from off-chip memory: the next one is on its way while
@@ -208,33 +215,35 @@ static void add_streams(const Sketch *sketch, const Member *member, guint64 rows
     }
 }
 
-static FusionLayout lay_out(const Sketch *sketch, guint64 rows) {
+static FusionLayout lay_out(const Sketch *sketch, const Waiting *waiting, guint64 rows) {
     const ClusterSpec *cluster = sketch->input->cluster;
     FusionLayout layout = {.rows = rows, .on_chip = sketch->linears};
+    double waiting_bytes = 0.0;
     for (guint i = 0; i < sketch->ops->len; i++) {
         const Member *member = &sketch->members[i];
+        double row_bytes = waiting->row_bytes[i];
+        waiting_bytes += row_bytes * (double)rows;
         if (member->dense && !member->linear)
-            add_product_blocks(&member->listed->op, rows, &layout.on_chip);
+            add_product_blocks(&member->listed->op, rows, row_bytes > 0.0, &layout.on_chip);
         else if (!member->dense)
             add_streams(sketch, member, rows, &layout.on_chip);
     }
-    double waiting = (double)rows * waiting_bytes(sketch, &layout.on_chip);
-    double room = MAX(0.0, cluster->am_bytes - layout.on_chip.am_bytes);
-    double in_am = MIN(waiting, room);
+    double in_am = MIN(waiting_bytes, MAX(0.0, cluster->am_bytes - layout.on_chip.am_bytes));
     layout.on_chip.am_bytes += in_am;
-    layout.on_chip.gsm_bytes += (waiting - in_am) * (double)cluster->dsps;
+    layout.on_chip.gsm_bytes +=
+        waiting->whole_bytes + (waiting_bytes - in_am) * (double)cluster->dsps;
     layout.lacking = lacking_tier(&layout.on_chip, cluster);
     return layout;
 }
 
-static FusionLayout lay_out_best_rows(const Sketch *sketch) {
+static FusionLayout lay_out_best_rows(const Sketch *sketch, const Waiting *waiting) {
     if (sketch->has_linear || !sketch->has_dense)
-        return lay_out(sketch, sketch->has_linear ? sketch->rows : 1);
+        return lay_out(sketch, waiting, sketch->has_linear ? sketch->rows : 1);
     FusionLayout layout = {0};
     for (guint i = 0; i < G_N_ELEMENTS(row_ladder); i++) {
         if (i > 0 && row_ladder[i - 1] > sketch->rows && row_ladder[i] >= sketch->rows)
             continue; /* as many rows as the step before */
-        layout = lay_out(sketch, MIN(row_ladder[i], sketch->rows));
+        layout = lay_out(sketch, waiting, MIN(row_ladder[i], sketch->rows));
         if (layout.lacking == BARRIER_NONE)
             break;
     }
@@ -252,5 +261,8 @@ FusionLayout fusion_layout(const FusionInput *input, const GArray *members) {
     sketch_places(&sketch);
     if (op_list_get(input->list, g_array_index(members, guint, 0))->on_network)
         return (FusionLayout){.rows = sketch.rows};
-    return lay_out_best_rows(&sketch);
+    g_autofree double *row_bytes = g_new0(double, members->len);
+    Waiting waiting = {.row_bytes = row_bytes};
+    find_waiting(&sketch, &waiting);
+    return lay_out_best_rows(&sketch, &waiting);
 }
