@@ -76,14 +76,37 @@ static void test_output_section_has_defaults_and_reads_back(void) {
     g_assert_cmpmem(&again, sizeof again, &spec, sizeof spec);
 }
 
+static void test_keys_about_numbers_are_written_where_set(void) {
+    static const char *const texts[] = {
+        "warmup: 0 s\ncooldown: 0 s\nseries_interval: 1 s\n",
+        "warmup: 0 s\ncooldown: 0 s\nseries_interval: 1 s\nnumerics: true\n",
+        "warmup: 0 s\ncooldown: 0 s\nseries_interval: 1 s\nnumerics: true\n"
+        "checkpoint: weights\ntop_k: 5\ntemperature: 0.5\n",
+    };
+    for (guint i = 0; i < G_N_ELEMENTS(texts); i++) {
+        OutputSpec output;
+        g_autoptr(GError) error = NULL;
+        g_autoptr(GString) text = g_string_new(NULL);
+        g_autoptr(YamlNode) node = yaml_load_text(texts[i], "output.yaml", &error);
+        g_assert_true(output_spec_read(node, &output, &error));
+        g_assert_cmpint(output.numerics, ==, i > 0);
+        output_spec_write(&output, 0, text);
+        g_assert_cmpstr(text->str, ==, texts[i]);
+        output_spec_clear(&output);
+        g_assert_null(output.checkpoint);
+    }
+}
+
 static void test_negative_warmup_and_zero_interval_are_refused(void) {
-    static const char *const texts[] = {"warmup: -1 s\n", "cooldown: -1 s\n",
-                                        "series_interval: 0 s\n", "warmup: 5\n"};
+    static const char *const texts[] = {
+        "warmup: -1 s\n", "cooldown: -1 s\n", "series_interval: 0 s\n", "warmup: 5\n",
+        "numerics: 1\n",  "top_k: 0\n",       "temperature: -1\n",      "checkpoint: ~\n"};
     for (guint i = 0; i < G_N_ELEMENTS(texts); i++) {
         OutputSpec output;
         g_autoptr(GError) error = NULL;
         g_autoptr(YamlNode) node = yaml_load_text(texts[i], "output.yaml", &error);
         g_assert_false(output_spec_read(node, &output, &error));
+        output_spec_clear(&output);
         g_assert_true(g_str_has_prefix(error->message, "output.yaml:1:"));
     }
 }
@@ -98,6 +121,8 @@ int main(int argc, char **argv) {
                     test_bad_limits_are_refused_at_their_place);
     g_test_add_func("/slo/output_section_has_defaults_and_reads_back",
                     test_output_section_has_defaults_and_reads_back);
+    g_test_add_func("/slo/keys_about_numbers_are_written_where_set",
+                    test_keys_about_numbers_are_written_where_set);
     g_test_add_func("/slo/negative_warmup_and_zero_interval_are_refused",
                     test_negative_warmup_and_zero_interval_are_refused);
     return g_test_run();

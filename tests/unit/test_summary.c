@@ -297,6 +297,30 @@ static void test_what_does_not_exist_is_null(Fixture *fixture, gconstpointer dat
     g_assert_null(yaml_get(yaml_get(summary, "whole"), "goodput_per_s"));
 }
 
+static void test_verified_tokens(Fixture *fixture, gconstpointer data) {
+    (void)data;
+    TokenCheckResult numbers = {.requests = 4,
+                                .equal = 3,
+                                .tokens = 40,
+                                .different_id = 7,
+                                .different_token = 2,
+                                .smallest_gap = 0.125,
+                                .largest_logit = 8};
+    g_autoptr(YamlNode) without = summary_of(fixture);
+    g_assert_null(yaml_get(without, "numbers"));
+    fixture->input.numbers = &numbers;
+    static const Figure figures[] = {
+        {"numbers.tokens_checked", 40},       {"numbers.requests_checked", 4},
+        {"numbers.requests_equal", 3},        {"numbers.first_different_id", 7},
+        {"numbers.first_different_token", 2}, {"numbers.smallest_gap", 0.125},
+        {"numbers.largest_logit", 8}};
+    assert_figures(fixture, figures, G_N_ELEMENTS(figures));
+    numbers = (TokenCheckResult){.smallest_gap = INFINITY}; /* nothing completed */
+    g_autoptr(YamlNode) nothing = summary_of(fixture);
+    g_assert_cmpstr(at(nothing, "numbers.smallest_gap")->text, ==, "null");
+    g_assert_cmpstr(at(nothing, "numbers.first_different_id")->text, ==, "null");
+}
+
 static const Experiment with_limits = {.slo = {.ttft = {2.5, 0.5}, .e2e = {4.5, 0.99}},
                                        .output = {.warmup_s = 30, .cooldown_s = 20}};
 
@@ -424,6 +448,7 @@ int main(int argc, char **argv) {
     add("figures_of_the_machine_by_hand", NULL, test_figures_of_the_machine_by_hand);
     add("energy_is_power_times_time", NULL, test_energy_is_power_times_time);
     add("what_does_not_exist_is_null", NULL, test_what_does_not_exist_is_null);
+    add("verified_tokens", NULL, test_verified_tokens);
     add("goodput_and_verdicts", &with_limits, test_goodput_and_verdicts);
     add("empty_window_says_so", &with_empty_window, test_empty_window_says_so);
     add("interrupted_run_is_marked", NULL, test_interrupted_run_is_marked);
