@@ -15,12 +15,13 @@ static guint64 round_up(guint64 a, guint64 multiple) {
     return divide_up(a, multiple) * multiple;
 }
 
-/* X in rounds of K2, two of each, as eq. 6; what of it fits into SM bounds K2. */
+/* X in rounds of K2, two of each, as eq. 6; what of it fits into SM bounds K2. Even, as the kernel
+ * takes two steps of K at a time. */
 static guint64 few_rows_k_step(const GemmPlan *plan, guint64 k2) {
     guint64 bytes = 2 * plan->shape.m * data_type_bytes(plan->shape.type);
     guint64 fitting = (guint64)plan->cluster->sm_bytes / bytes;
 
-    return MAX(MIN(k2, fitting), 1);
+    return MAX(MIN(k2, fitting) / 2 * 2, 1);
 }
 
 /* A DSP's columns in one round: an even share in whole vectors, as wide as AM takes two W2 and two
