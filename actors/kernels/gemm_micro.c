@@ -10,16 +10,16 @@ typedef float Float16 __attribute__((vector_size(64), aligned(4), may_alias));
 #define UNROLL _Pragma("GCC unroll 16")
 #define DEFINE_MICRO(function, TARGET, Vector, ROWS, VECTORS)                                      \
     TARGET static void function(gsize k, const float *a, const float *b, float *c, gsize ldc) {    \
-        enum { LANES = sizeof(Vector) / sizeof(float) };                                           \
+        const gsize lanes = sizeof(Vector) / sizeof(float);                                        \
         Vector sum[ROWS][VECTORS];                                                                 \
-        UNROLL for (int i = 0; i < ROWS; i++) UNROLL for (int j = 0; j < VECTORS; j++) sum[i][j] = \
-            *(const Vector *)(c + (gsize)i * ldc + j * LANES);                                     \
-        for (gsize p = 0; p < k; p++, a += ROWS, b += VECTORS * LANES) {                           \
-            UNROLL for (int i = 0; i < ROWS; i++) UNROLL for (int j = 0; j < VECTORS; j++)         \
-                sum[i][j] += a[i] * *(const Vector *)(b + j * LANES);                              \
+        UNROLL for (gsize i = 0; i < ROWS; i++) UNROLL for (gsize j = 0; j < VECTORS; j++)         \
+            sum[i][j] = *(const Vector *)(c + i * ldc + j * lanes);                                \
+        for (gsize p = 0; p < k; p++, a += ROWS, b += VECTORS * lanes) {                           \
+            UNROLL for (gsize i = 0; i < ROWS; i++) UNROLL for (gsize j = 0; j < VECTORS; j++)     \
+                sum[i][j] += a[i] * *(const Vector *)(b + j * lanes);                              \
         }                                                                                          \
-        UNROLL for (int i = 0; i < ROWS; i++) UNROLL for (int j = 0; j < VECTORS; j++) *           \
-            (Vector *)(c + (gsize)i * ldc + j * LANES) = sum[i][j];                                \
+        UNROLL for (gsize i = 0; i < ROWS; i++) UNROLL for (gsize j = 0; j < VECTORS; j++) *       \
+            (Vector *)(c + i * ldc + j * lanes) = sum[i][j];                                       \
     }
 
 DEFINE_MICRO(run_4x8, , Float4, 4, 2)

@@ -71,6 +71,27 @@ static void test_softmax_is_its_formula(void) {
     }
 }
 
+/* Neighbours pairwise down to one lane, as a recursion. */
+static float tree_sum(gsize n, const float *x) {
+    return n == 1 ? x[0] : tree_sum(n / 2, x) + tree_sum(n / 2, x + n / 2);
+}
+
+static void test_softmax_sums_by_the_tree_over_32_lanes(void) {
+    RandomStream stream = random_stream(2, "softmax sum");
+    for (gsize l = 0; l < G_N_ELEMENTS(lengths); l++) {
+        gsize n = lengths[l];
+        g_autofree float *x = random_normals(&stream, n, 2), *y = g_memdup2(x, n * sizeof *x);
+        float lanes[32] = {0}, largest = x[argmax(n, x)];
+        for (gsize lane = 0; lane < 32; lane++)
+            for (gsize i = lane; i < n; i += 32)
+                lanes[lane] += expf(x[i] - largest);
+        float scale = 1 / tree_sum(32, lanes);
+        softmax(n, y);
+        for (gsize i = 0; i < n; i++)
+            g_assert_cmpfloat(y[i], ==, expf(x[i] - largest) * scale);
+    }
+}
+
 static void test_softmax_bears_large_and_equal_scores(void) {
     float equal[48], far[] = {3e38f, -3e38f, 3e38f};
     for (gsize i = 0; i < G_N_ELEMENTS(equal); i++)
@@ -310,6 +331,8 @@ int main(int argc, char **argv) {
     g_test_add_func("/rmsnorm/is_its_formula", test_rmsnorm_is_its_formula);
     g_test_add_func("/rmsnorm/of_nothing_is_nothing", test_rmsnorm_of_nothing_is_nothing);
     g_test_add_func("/softmax/is_its_formula", test_softmax_is_its_formula);
+    g_test_add_func("/softmax/sums_by_the_tree_over_32_lanes",
+                    test_softmax_sums_by_the_tree_over_32_lanes);
     g_test_add_func("/softmax/bears_large_and_equal_scores",
                     test_softmax_bears_large_and_equal_scores);
     g_test_add_func("/rope/agrees_with_a_table", test_rope_agrees_with_a_table);
