@@ -38,11 +38,13 @@ static Moves moves_beside(const GemmPlan *plan, const GemmStep *step, const Gemm
     return moves;
 }
 
+/* In comes before out, though both have taken the whole pass: neither may need the other's buffer.
+ */
 static void pass_y(GemmNumbers *numbers, const GemmPlan *plan, const GemmStep *step) {
-    if (step->pass > 0)
-        gemm_numbers_store(numbers, step->pass - 1);
     if (step->pass + 1 < gemm_plan_passes(plan))
         gemm_numbers_fetch(numbers, step->pass + 1);
+    if (step->pass > 0)
+        gemm_numbers_store(numbers, step->pass - 1);
 }
 
 static void take_step(Cluster *cluster, const GemmPlan *plan, const GemmStep *step,
