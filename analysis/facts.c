@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#define LABEL_WIDTH 24
+#define LABEL_WIDTH 26
 
 typedef enum { FACT_GROUP, FACT_TEXT, FACT_COUNT, FACT_NUMBER } FactKind;
 

@@ -128,8 +128,9 @@ static void add_times(Facts *facts, const OperatorResult *result, const Platform
         const char *key, *share_key, *label;
         double seconds;
     } rows[] = {{"compute_s", "compute_share", "  computing", times.compute_s},
-                {"ddr_s", "ddr_share", "  DDR", times.ddr_s},
-                {"gsm_s", "gsm_share", "  GSM", times.gsm_s},
+                {"lane_s", "lane_share", "  transfers", times.ddr_s + times.gsm_s},
+                {"ddr_s", "ddr_share", "    DDR", times.ddr_s},
+                {"gsm_s", "gsm_share", "    GSM", times.gsm_s},
                 {"launch_s", "launch_share", "  launching", times.launch_s}};
 
     facts_text(facts, "bound", "bound by", operator_bound_name(operator_bound(&times)));

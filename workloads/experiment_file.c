@@ -59,11 +59,23 @@ static char *find_in(const char *folder, const char *name) {
     return NULL;
 }
 
+/* Data lies on the floor that owns it. */
+static const char *source_folder(const char *kind) {
+    static const struct {
+        const char *kind, *folder;
+    } homes[] = {{"platforms", ""}, {"reference", "analysis"}};
+
+    for (gsize i = 0; i < G_N_ELEMENTS(homes); i++)
+        if (strcmp(homes[i].kind, kind) == 0)
+            return homes[i].folder;
+    return "workloads";
+}
+
 /* The folders of shipped files of 'kind', in order of search; NULL-terminated. */
 static GStrv data_folders(const char *kind) {
     GPtrArray *folders = g_ptr_array_new();
     const char *own = g_getenv("INFERGRID_DATA");
-    const char *floor = strcmp(kind, "platforms") == 0 ? "" : "workloads";
+    const char *floor = source_folder(kind);
     if (own != NULL && *own != '\0')
         g_ptr_array_add(folders, g_build_filename(own, kind, NULL));
     g_ptr_array_add(folders, g_build_filename(INFERGRID_SOURCE_DATA, floor, kind, NULL));

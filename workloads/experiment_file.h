@@ -49,9 +49,9 @@ YamlNode *section_load(SectionKind kind, const char *name, const char *option, G
 
 /* Finds a data file: absolute, relative to 'folder' (NULL: the current one), or by name in the
  * data folders: $INFERGRID_DATA/<kind>, then the shipped ones (<source>/workloads/models,
- * …/platforms, …/workloads/traces, or their installed places). 'kind' is "models", "platforms",
- * "traces" or "experiments". The extension .yaml or .json may be left out. Caller frees; NULL when
- * nothing is there. */
+ * …/platforms, …/workloads/traces, …/analysis/reference, or their installed places). 'kind' is
+ * "models", "platforms", "traces", "experiments" or "reference". The extension .yaml or .json may
+ * be left out. Caller frees; NULL when nothing is there. */
 char *data_file_find(const char *name, const char *folder, const char *kind);
 
 #endif

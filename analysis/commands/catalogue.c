@@ -4,11 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
-const Command *const catalogue_commands[] = {&command_simulate,   &command_check, &command_help,
-                                             &command_completion, &command_man,   NULL};
+const Command *const catalogue_commands[] = {
+    &command_simulate, &command_check, &command_explain,    &command_operator, &command_reproduce,
+    &command_roofline, &command_help,  &command_completion, &command_man,      NULL};
 
-const char *const catalogue_command_names[] = {"simulate",   "check", "help",
-                                               "completion", "man",   NULL};
+const char *const catalogue_command_names[] = {"simulate",  "check",    "explain", "operator",
+                                               "reproduce", "roofline", "help",    "completion",
+                                               "man",       NULL};
 
 const char *const catalogue_version = INFERGRID_VERSION;
 
@@ -67,6 +69,18 @@ char *catalogue_help(void) {
                          "  infergrid simulate demo.yaml\n"
                          "  infergrid help simulate\n");
     return g_string_free(out, FALSE);
+}
+
+gboolean catalogue_check_environment(GError **error) {
+    static const char *const factories[] = {"raw", "boost", "ucontext", "thread", NULL};
+    const char *chosen = g_getenv("INFERGRID_CONTEXT_FACTORY");
+    if (chosen == NULL || g_strv_contains(factories, chosen)) {
+        return TRUE;
+    }
+    g_set_error(error, INPUT_ERROR, INPUT_ERROR_UNKNOWN,
+                "INFERGRID_CONTEXT_FACTORY: expected raw, boost, ucontext or thread, not '%s'",
+                chosen);
+    return FALSE;
 }
 
 int catalogue_fail(const GError *error) {

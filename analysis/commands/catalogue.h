@@ -29,6 +29,8 @@ const Command *catalogue_find(const char *name); /* NULL when there is none */
 /* The text of `infergrid --help`. Caller frees. */
 char *catalogue_help(void);
 
+/* FALSE and an error when SimGrid would abort on INFERGRID_CONTEXT_FACTORY. */
+gboolean catalogue_check_environment(GError **error);
 /* Prints "message\n" of 'error' on standard error; returns the exit status that goes with it. */
 int catalogue_fail(const GError *error);
 /* Prints 'text' on standard output and flushes it; a failed write is reported. Exit status. */
@@ -37,6 +39,10 @@ int catalogue_print(const char *text);
 /* The commands, one file each. */
 extern const Command command_simulate;
 extern const Command command_check;
+extern const Command command_explain;
+extern const Command command_operator;
+extern const Command command_reproduce;
+extern const Command command_roofline;
 extern const Command command_help;
 extern const Command command_completion;
 extern const Command command_man;

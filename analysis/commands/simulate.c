@@ -91,19 +91,6 @@ static gboolean usage_is_right(const SimulateOptions *options, GError **error) {
     return TRUE;
 }
 
-/* SimGrid would abort on a name that it does not know. */
-static gboolean environment_is_right(GError **error) {
-    static const char *const factories[] = {"raw", "boost", "ucontext", "thread", NULL};
-    const char *chosen = g_getenv("INFERGRID_CONTEXT_FACTORY");
-    if (chosen == NULL || g_strv_contains(factories, chosen)) {
-        return TRUE;
-    }
-    g_set_error(error, INPUT_ERROR, INPUT_ERROR_UNKNOWN,
-                "INFERGRID_CONTEXT_FACTORY: expected raw, boost, ucontext or thread, not '%s'",
-                chosen);
-    return FALSE;
-}
-
 /* --warmup and --cooldown are short for --set, and win over it. */
 static char **all_overrides(const SimulateOptions *options) {
     g_autoptr(GStrvBuilder) builder = g_strv_builder_new();
@@ -306,7 +293,7 @@ static int simulate_run(const void *target) {
     run->options = target;
     run->facts = run_facts_begin();
     g_autoptr(GError) error = NULL;
-    if (!usage_is_right(target, &error) || !environment_is_right(&error) ||
+    if (!usage_is_right(target, &error) || !catalogue_check_environment(&error) ||
         !run_prepare(run, &error) || !observers_open(run, &error)) {
         return catalogue_fail(error);
     }
