@@ -28,6 +28,10 @@ typedef struct Dsp {
     guint16 *ddr_scores; /* [new_tokens][context], unfused */
 } Dsp;
 
+static guint64 divide_up(guint64 a, guint64 b) {
+    return (a + b - 1) / b;
+}
+
 /* --- where things are in DDR */
 
 /* Units count the KV heads of a request (the query heads, unfused), request by request. */
@@ -136,10 +140,16 @@ static void clear_o(Dsp *dsp) {
 static guint64 am_columns(const Dsp *dsp, guint64 n) {
     const AttentionBlocks *blocks = dsp->blocks;
 
-    return n - (n * blocks->gsm_columns + blocks->columns - 1) / blocks->columns;
+    return n - divide_up(n * blocks->gsm_columns, blocks->columns);
 }
 
-/* Copies one row of a block's 'n' scores between 'values' and the tiers. */
+/* Copies 'n' values into a tier, or out of it. */
+static void exchange(float *values, float *tier, guint64 n, gboolean store) {
+    if (n > 0)
+        memcpy(store ? tier : values, store ? values : tier, n * sizeof *values);
+}
+
+/* One row of a block's 'n' scores between 'values' and the tiers. */
 static void exchange_row(const Dsp *dsp, guint64 block, guint64 row, guint64 n, float *values,
                          gboolean store) {
     guint64 in_gsm = dsp->blocks->gsm_columns, in_am = dsp->blocks->columns - in_gsm;
@@ -147,8 +157,8 @@ static void exchange_row(const Dsp *dsp, guint64 block, guint64 row, guint64 n, 
     float *am = dsp->am_scores + (block * dsp->blocks->rows + row) * in_am;
     float *gsm = dsp->gsm_scores + (block * dsp->blocks->rows + row) * in_gsm;
 
-    memcpy(store ? am : values, store ? values : am, here * sizeof *values);
-    memcpy(store ? gsm : values + here, store ? values + here : gsm, (n - here) * sizeof *values);
+    exchange(values, am, here, store);
+    exchange(values + here, gsm, n - here, store);
 }
 
 static void exchange_tile(const Dsp *dsp, guint64 block, guint64 n, gboolean store) {
@@ -314,17 +324,21 @@ static void dsp_init(Dsp *dsp) {
     const AttentionBlocks *blocks = dsp->blocks;
     gsize rows = blocks->rows, columns = blocks->columns, dim = dsp->shape->head_dim;
     gboolean mt = dsp->shape->variant == ATTENTION_MT;
-    gsize kv_blocks = mt ? (dsp->problem.context + columns - 1) / columns : 0;
     gboolean unfused = dsp->shape->variant == ATTENTION_UNFUSED;
+    gsize context = dsp->problem.context, score_rows = mt ? rows * divide_up(context, columns) : 0;
+    gsize in_gsm = score_rows * blocks->gsm_columns, in_am = score_rows * columns - in_gsm;
+    gsize in_ddr = unfused ? dsp->shape->new_tokens * context : 0;
+    gsize row_block = rows * dim, slice = rows * blocks->slice;
+    gsize kv_block = columns * dim, tile = rows * columns;
 
-    dsp->q = g_new(guint16, rows * dim);
-    dsp->weights = g_new(guint16, rows * blocks->slice);
-    dsp->kv = g_new(guint16, columns * dim);
-    dsp->tile = g_new(float, rows *columns);
-    dsp->am_scores = g_new(float, kv_blocks *rows *(columns - blocks->gsm_columns));
-    dsp->gsm_scores = g_new(float, kv_blocks *rows * blocks->gsm_columns);
-    dsp->o = g_new(float, rows *dim);
-    dsp->ddr_scores = g_new(guint16, unfused ? dsp->shape->new_tokens * dsp->problem.context : 0);
+    dsp->q = g_new(guint16, row_block);
+    dsp->weights = g_new(guint16, slice);
+    dsp->kv = g_new(guint16, kv_block);
+    dsp->tile = g_new(float, tile);
+    dsp->am_scores = g_new(float, in_am);
+    dsp->gsm_scores = g_new(float, in_gsm);
+    dsp->o = g_new(float, row_block);
+    dsp->ddr_scores = g_new(guint16, in_ddr);
 }
 
 static void dsp_clear(Dsp *dsp) {

@@ -212,6 +212,83 @@ static void test_a_causal_mask_never_costs_and_saves_whole_rounds(void) {
     }
 }
 
+/* Prompts of 128K tokens and one token after as many: rows shrink to a few, and both the estimate
+ * and the simulation stay quick. Unfused, the scores of one head of such a prompt exceed DDR. */
+static void check_long_contexts(const ChildJob *job) {
+    static const AttentionShape shapes[] = {
+        {32, 8, 128, 32768, 98304, 1, DATA_TYPE_FP16, ATTENTION_MT, TRUE},
+        {32, 32, 128, 131072, 0, 1, DATA_TYPE_FP16, ATTENTION_MT, FALSE},
+        {32, 8, 128, 131072, 0, 1, DATA_TYPE_FP16, ATTENTION_FLASH, TRUE},
+        {64, 8, 128, 512, 130560, 2, DATA_TYPE_FP16, ATTENTION_MT, TRUE},
+        {64, 8, 128, 512, 130560, 2, DATA_TYPE_FP16, ATTENTION_UNFUSED, TRUE},
+        {64, 8, 128, 1, 131071, 4, DATA_TYPE_FP16, ATTENTION_MT, TRUE},
+        {64, 8, 128, 1, 131071, 4, DATA_TYPE_FP16, ATTENTION_FLASH, TRUE},
+        {64, 8, 128, 1, 131071, 4, DATA_TYPE_FP16, ATTENTION_UNFUSED, TRUE},
+    };
+    g_autoptr(Cluster) cluster = cluster_new(job->platform, 0, NULL, NULL);
+
+    for (guint i = 0; i < G_N_ELEMENTS(shapes); i++) {
+        g_autofree char *text = shape_text(&shapes[i]);
+        gint64 start_us = g_get_monotonic_time();
+        double seconds = estimate_s(job->platform, &shapes[i]);
+        gint64 estimated_us = g_get_monotonic_time();
+        AttentionReport report = run_shape(cluster, &shapes[i], ATTENTION_GRAIN_WAVE);
+        g_test_message("%s: %.4g s, rows %d, %.1f ms to estimate, %.0f ms to simulate", text,
+                       seconds, (int)report.blocks.rows, (estimated_us - start_us) * 1e-3,
+                       (g_get_monotonic_time() - estimated_us) * 1e-3);
+        g_assert_true(close_to(report.seconds, seconds, 1e-6));
+    }
+}
+
+static void test_contexts_of_128k_tokens_work(void) {
+    child_run(check_long_contexts, NULL);
+}
+
+/* --- the timeline */
+
+typedef struct Overlap {
+    double k_under_qk_s, k_s; /* K on the lane while scores are computed; at all */
+    GArray *k_events;
+} Overlap;
+
+static void see_block(gpointer data, const BlockEvent *event) {
+    Overlap *overlap = data;
+
+    if (event->on_lane && g_str_equal(event->label, "K"))
+        g_array_append_val(overlap->k_events, *event);
+    if (event->on_lane || !g_str_equal(event->label, "QK"))
+        return;
+    for (guint i = 0; i < overlap->k_events->len; i++) {
+        const BlockEvent *k = &g_array_index(overlap->k_events, BlockEvent, i);
+        double shared = MIN(k->end_s, event->end_s) - MAX(k->start_s, event->start_s);
+        overlap->k_under_qk_s += MAX(shared, 0);
+    }
+}
+
+static double share_of_k_under_qk(const Platform *platform, AttentionVariant variant) {
+    Overlap overlap = {.k_events = g_array_new(FALSE, FALSE, sizeof(BlockEvent))};
+    g_autoptr(Cluster) cluster = cluster_new(platform, 0, see_block, &overlap);
+    AttentionShape shape = table_shape(variant, 1, 2048);
+
+    run_shape(cluster, &shape, ATTENTION_GRAIN_BLOCK);
+    for (guint i = 0; i < overlap.k_events->len; i++) {
+        const BlockEvent *k = &g_array_index(overlap.k_events, BlockEvent, i);
+        overlap.k_s += k->end_s - k->start_s;
+    }
+    g_array_free(overlap.k_events, TRUE);
+    return overlap.k_under_qk_s / overlap.k_s;
+}
+
+/* Of eight blocks of K a round, MT moves all but the first under the computing of scores. */
+static void check_timeline(const ChildJob *job) {
+    g_assert_true(close_to(share_of_k_under_qk(job->platform, ATTENTION_MT), 7 / 8.0, 1e-6));
+    g_assert_cmpfloat(share_of_k_under_qk(job->platform, ATTENTION_UNFUSED), ==, 0);
+}
+
+static void test_the_timeline_shows_k_arriving_under_the_computing(void) {
+    child_run(check_timeline, NULL);
+}
+
 /* --- counts of table III */
 
 static guint64 rounds_up(guint64 a, guint64 b) {
@@ -599,6 +676,8 @@ int main(int argc, char **argv) {
     g_test_add_func("/attention/decode", test_decode_streams_k_and_v_once);
     g_test_add_func("/attention/monotone", test_time_is_monotone);
     g_test_add_func("/attention/causal", test_a_causal_mask_never_costs_and_saves_whole_rounds);
+    g_test_add_func("/attention/long_contexts", test_contexts_of_128k_tokens_work);
+    g_test_add_func("/attention/timeline", test_the_timeline_shows_k_arriving_under_the_computing);
     g_test_add_func("/attention/table_iii", test_passes_over_the_tensors_are_those_of_table_iii);
     g_test_add_func("/attention/operations", test_every_block_is_one_transfer);
     g_test_add_func("/attention/table_ix", test_table_ix_is_predicted_within_the_aims);
