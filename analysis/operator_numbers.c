@@ -14,6 +14,7 @@
 
 struct OperatorNumbers {
     const OperatorSpec *spec;
+    double o_stores; /* times that attention rounds an output to FP16 */
     void *inputs[3]; /* x, w; q, k, v */
     void *output;
     float **vectors, **originals; /* of an all-reduce, a rank each */
@@ -246,7 +247,18 @@ static double score_row(const QueryRow *row, double *scores, double *maximum) {
     return largest;
 }
 
-static void check_row(const QueryRow *row, OperatorCheck *check) {
+/* Relative to the largest |v|. */
+static double attention_bound(const OperatorNumbers *numbers, const QueryRow *row,
+                              double largest_score) {
+    double context = (double)row->visible;
+    gboolean unfused = numbers->spec->attention.variant == ATTENTION_UNFUSED;
+
+    return 2 * gamma_bound((double)row->dim + 8) * largest_score + 2 * gamma_bound(context + 8) +
+           HALF_UNIT * (1 + numbers->o_stores) + context * HALF_TINY / 2 +
+           (unfused ? 2 * expm1(largest_score * HALF_UNIT) : 0);
+}
+
+static void check_row(const OperatorNumbers *numbers, const QueryRow *row, OperatorCheck *check) {
     g_autofree double *weights = g_new(double, row->visible);
     double maximum, total = 0;
     double largest = score_row(row, weights, &maximum);
@@ -262,10 +274,8 @@ static void check_row(const QueryRow *row, OperatorCheck *check) {
             sum += weights[t] / total * v;
             largest_v = MAX(largest_v, fabs(v));
         }
-        double relative = 2 * gamma_bound((double)row->dim + 8) * largest +
-                          2 * gamma_bound((double)row->visible + 8);
         note(check, fabs((double)fp16_to_float(row->o[i]) - sum),
-             largest_v * relative + HALF_UNIT * fabs(sum) + HALF_TINY);
+             largest_v * attention_bound(numbers, row, largest) + HALF_TINY);
     }
 }
 
@@ -297,7 +307,7 @@ static OperatorCheck check_attention(const OperatorNumbers *numbers) {
 
     for (guint64 i = 0; i < MIN(rows, affordable); i++) {
         QueryRow row = query_row(numbers, rows <= affordable ? i : random_below(&stream, rows));
-        check_row(&row, &check);
+        check_row(numbers, &row, &check);
     }
     return check;
 }
@@ -321,12 +331,18 @@ static OperatorCheck check_ring(const OperatorNumbers *numbers) {
     return check;
 }
 
-OperatorCheck operator_numbers_check(const OperatorNumbers *numbers) {
+OperatorCheck operator_numbers_check(OperatorNumbers *numbers, const AttentionBlocks *blocks) {
     static OperatorCheck (*const checks[N_OPERATOR_KINDS])(const OperatorNumbers *) = {
         [OPERATOR_GEMM] = check_gemm,
         [OPERATOR_ATTENTION] = check_attention,
         [OPERATOR_ALL_REDUCE] = check_ring,
     };
 
+    const AttentionShape *a = &numbers->spec->attention;
+    double context = (double)(a->past_tokens + a->new_tokens);
+
+    if (numbers->spec->kind == OPERATOR_ATTENTION)
+        numbers->o_stores =
+            a->variant == ATTENTION_FLASH ? ceil(context / (double)blocks->columns) : 1;
     return checks[numbers->spec->kind](numbers);
 }

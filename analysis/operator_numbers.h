@@ -22,9 +22,11 @@ float *const *operator_numbers_vectors(OperatorNumbers *numbers); /* a rank */
  * Bounds, with u = 2^-24 for FP32, h = 2^-11 for a result kept in FP16, γ(n) = n·u / (1 − n·u)
  * (Higham 2002, "Accuracy and Stability of Numerical Algorithms", section 3.1):
  *   gemm        γ(k) · Σ|x·w| · (1 + h) + h · |y|
- *   attention   max|v| · (2·γ(head_dim + 8)·s + 2·γ(context + 8)) + h · |o|, where s is the largest
- *               Σ|q·k| / √head_dim of the row: what rounding moves a score by, moves its weight by
- *   all-reduce  γ(ranks) · Σ|v| */
-OperatorCheck operator_numbers_check(const OperatorNumbers *numbers);
+ *   attention   max|v| · (2·γ(head_dim + 8)·s + 2·γ(context + 8) + h · (1 + stores) +
+ *               context · 2^-25), where s is the largest Σ|q·k| / √head_dim of the row: what
+ * rounding moves a score by, moves its weight by; weights are FP16 (subnormal ones too), and O is
+ * stored once, in Flash after every K/V block. Unfused, scores travel as FP16: 2 · (e^(h·s) − 1)
+ * more all-reduce  γ(ranks) · Σ|v| */
+OperatorCheck operator_numbers_check(OperatorNumbers *numbers, const AttentionBlocks *blocks);
 
 #endif

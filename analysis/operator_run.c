@@ -115,7 +115,7 @@ static void run_in_child(Run *run) {
         ring_prepare(run);
     run->result->seconds = alone_run(run->platform, type, ring ? run_ring : run_on_cluster, run);
     if (spec->verify && *run->error == NULL)
-        run->result->check = operator_numbers_check(run->numbers);
+        run->result->check = operator_numbers_check(run->numbers, &run->result->attention.blocks);
 }
 
 static gboolean write_all(int file, const void *data, gsize bytes) {

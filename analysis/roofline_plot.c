@@ -14,15 +14,15 @@
 static const struct {
     const char *extension, *terminal;
 } pictures[] = {
-    {".svg", "svg size 560,470 dynamic font 'Helvetica,14' background rgb 'white'"},
+    {".svg", "svg size 560,460 dynamic font 'Helvetica,14' background rgb 'white'"},
     {".pdf", "pdfcairo size 8.8cm,7.4cm font 'Helvetica,8'"},
 };
 
 /* Paul Tol's bright scheme: told apart by colour-blind readers and in print. */
 static const char *const colours[] = {"#4477AA", "#EE6677", "#228833",
                                       "#AA3377", "#CCBB44", "#66CCEE"};
-/* gnuplot's point types: filled shapes first. */
-static const int shapes[] = {7, 5, 9, 11, 13, 4, 6, 8, 10, 12};
+/* gnuplot's point types: open shapes, so that points in one place show as rings in each other. */
+static const int shapes[] = {6, 4, 8, 10, 12, 14};
 
 static const char *terminal_of(const char *path) {
     for (gsize i = 0; i < G_N_ELEMENTS(pictures); i++)
@@ -65,17 +65,17 @@ typedef struct Range {
     double low, high;
 } Range;
 
-/* Whole decades around all points and the corner of the roof. */
+/* Around all points and the corner of the roof, with room at both ends. */
 static Range range_of(const Roofline *roofline, gboolean rates, double corner) {
-    double low = corner, high = corner;
+    Range range = {corner, corner};
 
     for (gsize i = 0; i < roofline->n_points; i++) {
         const RooflinePoint *point = &roofline->points[i];
         double value = rates ? point->macs_per_s / 1e9 : point->macs_per_byte;
-        low = MIN(low, value);
-        high = MAX(high, value);
+        range.low = MIN(range.low, value);
+        range.high = MAX(range.high, value);
     }
-    return (Range){pow(10, floor(log10(low) - 0.05)), pow(10, ceil(log10(high) + 0.05))};
+    return (Range){range.low / 3, range.high * 3};
 }
 
 static void append_axes(GString *out, const Roofline *roofline) {
@@ -94,7 +94,7 @@ static void append_axes(GString *out, const Roofline *roofline) {
                          "set ylabel 'attained rate (GMAC/s)'\n"
                          "set format x '10^{%L}'\nset format y '10^{%L}'\n"
                          "set grid lc rgb '#dddddd'\nset tics nomirror\nset border 3\n"
-                         "set key outside below center horizontal maxrows 4 samplen 1.5\n"
+                         "set key top left Left reverse samplen 1.5 spacing 1.1\n"
                          "set title ");
     append_quoted(out, roofline->title);
     g_string_append(out, " noenhanced\npeak = ");
@@ -104,16 +104,23 @@ static void append_axes(GString *out, const Roofline *roofline) {
     g_string_append_c(out, '\n');
 }
 
-/* The roof's two parts carry their numbers where nothing else is drawn. */
+/* The roof's numbers: the peak's above it, the slope's beside it, where few operators are. */
 static void append_labels(GString *out, const Roofline *roofline) {
+    double ridge = roofline->peak_macs_per_s / roofline->bytes_per_s;
+    double low = range_of(roofline, FALSE, ridge).low;
+    double middle = low * pow(ridge / low, 0.35);
     char peak[G_ASCII_DTOSTR_BUF_SIZE], slope[G_ASCII_DTOSTR_BUF_SIZE];
 
     g_ascii_formatd(peak, sizeof peak, "%.0f", roofline->peak_macs_per_s / 1e9);
     g_ascii_formatd(slope, sizeof slope, "%.4g", roofline->bytes_per_s / 1e9);
+    g_string_append_printf(out, "set label 'peak %s GMAC/s' at graph 0.985, first peak*1.4 right\n",
+                           peak);
+    g_string_append(out, "middle = ");
+    append_number(out, middle);
     g_string_append_printf(out,
-                           "set label 'peak %s GMAC/s' at graph 0.985, first peak*1.25 right\n"
-                           "set label 'DDR %s GB/s' at graph 0.03, graph 0.06\n",
-                           peak, slope);
+                           "\nset label 'DDR %s GB/s' at middle, middle*slope "
+                           "offset char 1.5, char -0.8 left\n",
+                           slope);
 }
 
 static guint colour_index(const Roofline *roofline, const char *name, gsize *first) {
@@ -132,6 +139,11 @@ static guint colour_index(const Roofline *roofline, const char *name, gsize *fir
     return names->len;
 }
 
+/* The later a name, the smaller its points. */
+static int size_tenths(guint colour) {
+    return MAX(23 - 4 * (int)colour, 4);
+}
+
 static void append_points(GString *out, const Roofline *roofline) {
     for (gsize i = 0; i < roofline->n_points; i++) {
         const RooflinePoint *point = &roofline->points[i];
@@ -139,8 +151,9 @@ static void append_points(GString *out, const Roofline *roofline) {
         guint colour = colour_index(roofline, point->name, &first);
 
         g_string_append(out, ", \\\n  '-' using 1:2 with points");
-        g_string_append_printf(out, " pt %d ps 1.1 lc rgb '%s' notitle",
+        g_string_append_printf(out, " pt %d lw 2 ps %d.%d lc rgb '%s' notitle",
                                shapes[point->series % G_N_ELEMENTS(shapes)],
+                               size_tenths(colour) / 10, size_tenths(colour) % 10,
                                colours[colour % G_N_ELEMENTS(colours)]);
     }
 }
@@ -160,7 +173,8 @@ static void append_legend(GString *out, const Roofline *roofline) {
         g_string_append(out, " noenhanced");
     }
     for (guint i = 0; roofline->series[i] != NULL; i++) {
-        g_string_append_printf(out, ", \\\n  NaN with points pt %d ps 1.1 lc rgb '#555555' title ",
+        g_string_append_printf(out,
+                               ", \\\n  NaN with points pt %d lw 2 ps 1.1 lc rgb '#555555' title ",
                                shapes[i % G_N_ELEMENTS(shapes)]);
         append_quoted(out, roofline->series[i]);
         g_string_append(out, " noenhanced");

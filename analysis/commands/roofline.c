@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define TOKENS_MAX 1048576
-#define SERIES_MAX 10
+#define SERIES_MAX 6
 
 typedef struct RooflineOptions {
     char *platform, *model;
