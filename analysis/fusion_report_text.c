@@ -75,6 +75,7 @@ static char *barrier_text(const FusionBarrier *barrier) {
     static const char *const reasons[N_BARRIER_KINDS] = {
         [BARRIER_NETWORK] = "goes over the network",
         [BARRIER_LOW] = "no operator of high density in either unit",
+        [BARRIER_HEADS] = "one is handed out by heads, the other is not",
         [BARRIER_KEPT] = "is needed after the layer",
         [BARRIER_SHARED] = "other units read it too",
         [BARRIER_ORDER] = "the unit would wait for itself",
@@ -87,7 +88,8 @@ static char *barrier_text(const FusionBarrier *barrier) {
     }
     g_autofree char *asked = bytes_text(barrier->asked_bytes);
     g_autofree char *there = bytes_text(barrier->capacity_bytes);
-    return g_strdup_printf("would take %s of %s's %s", asked, reasons[barrier->kind], there);
+    return g_strdup_printf("would take %s of %s, which has %s", asked, reasons[barrier->kind],
+                           there);
 }
 
 static void add_boundaries(GString *out, const FusionReport *report) {
@@ -121,7 +123,7 @@ static void add_totals(GString *out, const FusionReport *report) {
     FusionLaunches rows[FUSION_LAUNCH_SETTINGS];
     fusion_report_launches(report, rows);
     g_string_append_printf(out, "\n%-36s %12s %12s %12s\n", "Launches", "a layer", layers,
-                           "they take");
+                           "they last");
     for (guint i = 0; i < FUSION_LAUNCH_SETTINGS; i++) {
         g_autofree char *label =
             g_strdup_printf("launch: %s, fusion: %s", rows[i].launch, rows[i].fusion);

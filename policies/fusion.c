@@ -4,9 +4,10 @@
 #include <string.h>
 
 static const char *const barrier_names[N_BARRIER_KINDS] = {
-    [BARRIER_NONE] = "none", [BARRIER_NETWORK] = "network", [BARRIER_LOW] = "low",
-    [BARRIER_KEPT] = "kept", [BARRIER_SHARED] = "shared",   [BARRIER_ORDER] = "order",
-    [BARRIER_SM] = "sm",     [BARRIER_AM] = "am",           [BARRIER_GSM] = "gsm",
+    [BARRIER_NONE] = "none",   [BARRIER_NETWORK] = "network", [BARRIER_LOW] = "low",
+    [BARRIER_HEADS] = "heads", [BARRIER_KEPT] = "kept",       [BARRIER_SHARED] = "shared",
+    [BARRIER_ORDER] = "order", [BARRIER_SM] = "sm",           [BARRIER_AM] = "am",
+    [BARRIER_GSM] = "gsm",
 };
 
 const char *barrier_kind_name(BarrierKind kind) {
@@ -116,6 +117,11 @@ static gboolean on_network(const Pass *pass, guint group) {
     return op_list_get(pass->input->list, group)->on_network;
 }
 
+/* All operators of a group have the same heads, or none. */
+static guint64 heads_of(const Pass *pass, guint group) {
+    return op_list_get(pass->input->list, group)->op.heads;
+}
+
 /* Whether the result of 'producer' may pass inside a unit with 'reader'. A low operator that goes
  * before its reader may be read by others as well. */
 static BarrierKind closes_loop(const Pass *pass, guint producer, guint reader) {
@@ -155,6 +161,8 @@ static FusionBarrier barrier_between(const Pass *pass, guint producer, guint rea
         return (FusionBarrier){.kind = BARRIER_NETWORK};
     if (!pass->groups[from].dense && !pass->groups[to].dense)
         return (FusionBarrier){.kind = BARRIER_LOW};
+    if (heads_of(pass, from) != heads_of(pass, to))
+        return (FusionBarrier){.kind = BARRIER_HEADS};
     BarrierKind open = closes_loop(pass, producer, reader);
     if (open != BARRIER_NONE)
         return (FusionBarrier){.kind = open};
@@ -273,14 +281,13 @@ static FusedUnit unit_of_group(const Pass *pass, guint group) {
                       .n_ops = ops->len,
                       .dense = pass->groups[group].dense,
                       .on_network = on_network(pass, group),
-                      .heads = 1,
+                      .heads = MAX(heads_of(pass, group), 1),
                       .rows = layout.rows,
                       .on_chip = layout.on_chip,
                       .fits = layout.lacking == BARRIER_NONE};
     for (guint i = 0; i < ops->len && !unit.on_network; i++) {
         guint index = g_array_index(ops, guint, i);
         const Op *op = &op_list_get(pass->input->list, index)->op;
-        unit.heads = MAX(unit.heads, op->heads);
         unit.macs += op->macs;
         unit.bytes_apart += op->weight_bytes + op->bytes_in + op->bytes_out;
         unit.bytes_fused += bytes_in_group(pass, index, group);

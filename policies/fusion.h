@@ -8,6 +8,7 @@
  *              reads; if there is none, that of the first reader of its own result, which then is
  *              spared its read (others still find it in off-chip memory).
  *              Two units with high operators join where nothing else needs what lies between.
+ *   heads      what is handed out to DSPs by attention heads joins only its like.
  *   order      no join may make a unit wait for itself by way of another.
  *   capacity   the joined unit's blocks must fit SM, AM and GSM (see fusion_layout.h).
  * An operator that finds no unit stays one of its own. */
@@ -22,7 +23,7 @@ typedef struct FusedUnit {
     guint n_ops;
     gboolean dense;        /* has a high-density operator */
     gboolean on_network;   /* one communication; not a kernel */
-    guint64 heads;         /* what a launch per head is launched for; 1 without heads */
+    guint64 heads;         /* launches of the unit when each head is one; 1 without heads */
     guint64 rows;          /* of the row block that a DSP works on */
     GemmFootprint on_chip; /* bytes of its blocks: SM and AM of a DSP, GSM of the cluster */
     gboolean fits;         /* a single operator may be too large for a machine; a join never is */
@@ -53,6 +54,7 @@ typedef enum {
     BARRIER_NONE,
     BARRIER_NETWORK, /* one of them communicates */
     BARRIER_LOW,     /* neither unit has a high-density operator */
+    BARRIER_HEADS,   /* one is handed out by heads, the other is not */
     BARRIER_KEPT,    /* the result is needed after the layer */
     BARRIER_SHARED,  /* others read it too */
     BARRIER_ORDER,   /* the unit would wait for itself */

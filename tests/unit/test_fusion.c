@@ -117,7 +117,7 @@ static void test_decode_joins_more(void) {
     g_autofree char *found = regions(list, fusion);
     g_assert_cmpstr(found, ==,
                     "attention_norm q q_rope | k k_rope | v | "
-                    "scores scale mask softmax values out attention_add | "
+                    "scores scale mask softmax values | out attention_add | "
                     "ffn_norm gate silu up mul | down ffn_add");
     FusionBarrier barrier = fusion_barrier(fusion, &input, find(list, "mul"), find(list, "down"));
     g_assert_cmpint(barrier.kind, ==, BARRIER_AM); /* three times W2 */
@@ -130,11 +130,15 @@ typedef struct BarrierCase {
 
 static void test_every_boundary_has_its_reason(void) {
     static const BarrierCase cases[] = {
-        {"attention_norm", "q", BARRIER_NONE}, {"attention_norm", "k", BARRIER_SHARED},
-        {"q_rope", "scores", BARRIER_ORDER}, /* K waits for the norm, the scores for K */
-        {"k_rope", "scores", BARRIER_KEPT},    {"v", "values", BARRIER_KEPT},
-        {"values", "out", BARRIER_GSM},        {"attention_add", "ffn_norm", BARRIER_SHARED},
-        {"silu", "mul", BARRIER_GSM},          {"mul", "down", BARRIER_GSM},
+        {"attention_norm", "q", BARRIER_NONE},
+        {"attention_norm", "k", BARRIER_SHARED},
+        {"q_rope", "scores", BARRIER_HEADS},
+        {"k_rope", "scores", BARRIER_HEADS},
+        {"v", "values", BARRIER_HEADS},
+        {"values", "out", BARRIER_HEADS},
+        {"attention_add", "ffn_norm", BARRIER_SHARED},
+        {"silu", "mul", BARRIER_GSM},
+        {"mul", "down", BARRIER_GSM},
     };
     g_autoptr(OpList) list = layer_of(&llama_mha, 1024, 1024, 1);
     FusionInput input = {.list = list, .cluster = &mt3000, .fuse = TRUE};
@@ -328,6 +332,38 @@ static void test_distance_is_that_of_the_data(void) {
     g_assert_cmpstr(found, ==, "a after_a | b after_b");
 }
 
+/* 'first' and 'last' in one unit would wait for 'beside', which waits for what is made in it. */
+static void test_no_unit_waits_for_itself(void) {
+    g_autoptr(OpList) list = op_list_new();
+    Operand input = {OPERAND_OUTSIDE, REACH_ROWS, 2 * 512};
+    op_list_add(list, low_of("norm", 1, 512), &input, 1);
+    Operand normed = {0, REACH_ROWS, 2 * 512};
+    op_list_add(list, op_linear("first", 1, 512, 512, DATA_TYPE_FP16), &normed, 1);
+    op_list_add(list, op_linear("beside", 1, 512, 512, DATA_TYPE_FP16), &normed, 1);
+    g_array_index(list->ops, ListedOp, 2).kept = TRUE;
+    op_list_add(list, op_linear("third", 1, 512, 512, DATA_TYPE_FP16), &normed, 1);
+    Operand both[] = {{1, REACH_ROWS, 2 * 512}, {2, REACH_ROWS, 2 * 512}};
+    op_list_add(list, op_linear("last", 1, 512, 512, DATA_TYPE_FP16), both, 2);
+    FusionInput question = {.list = list, .cluster = &mt3000, .fuse = TRUE};
+    g_autoptr(Fusion) fusion = fusion_new(&question);
+    g_autofree char *found = regions(list, fusion);
+    g_assert_cmpstr(found, ==, "norm first | beside | third | last");
+    g_assert_cmpint(fusion_barrier(fusion, &question, 1, 4).kind, ==, BARRIER_ORDER);
+    g_assert_cmpint(fusion_barrier(fusion, &question, 2, 4).kind, ==, BARRIER_KEPT);
+}
+
+/* Small enough to stay, were it not needed by other cores than those that make it. */
+static void test_heads_join_only_heads(void) {
+    g_autoptr(OpList) list = layer_of(&llama_mha, 1, 64, 1);
+    FusionInput input = {.list = list, .cluster = &mt3000, .fuse = TRUE};
+    g_autoptr(Fusion) fusion = fusion_new(&input);
+    for (guint i = 0; i < fusion->units->len; i++) {
+        const FusedUnit *unit = fusion_unit(fusion, i);
+        for (guint j = 0; j < unit->n_ops; j++)
+            g_assert_cmpuint(MAX(op_list_get(list, unit->ops[j])->op.heads, 1), ==, unit->heads);
+    }
+}
+
 /* A seeded list in which anything may read anything before it. */
 static OpList *random_list(GRand *random) {
     static const guint64 widths[] = {64, 128, 512, 4096, 11008};
@@ -345,12 +381,12 @@ static OpList *random_list(GRand *random) {
         }
         guint64 columns = widths[g_rand_int_range(random, 0, G_N_ELEMENTS(widths))];
         guint64 depth = widths[g_rand_int_range(random, 0, G_N_ELEMENTS(widths))];
+        gboolean by_heads = g_rand_int_range(random, 0, 3) == 0;
         Op op = g_rand_boolean(random) ? low_of("low", rows, columns)
                                        : op_linear("high", rows, columns, depth, DATA_TYPE_FP16);
-        if (op.macs > 0 && g_rand_boolean(random)) {
+        if (op.macs > 0 && g_rand_boolean(random))
             op.weight_bytes = 0; /* a product of activations */
-            op.heads = 4;
-        }
+        op.heads = by_heads ? 4 : 0;
         guint index = op_list_add(list, op, operands, n_operands);
         ListedOp *listed = &g_array_index(list->ops, ListedOp, index);
         listed->kept = g_rand_int_range(random, 0, 10) == 0;
@@ -386,9 +422,11 @@ static void assert_units_are_fusion_units(const OpList *list, const Fusion *fusi
     for (guint i = 0; i < fusion->units->len; i++) {
         const FusedUnit *unit = fusion_unit(fusion, i);
         gboolean dense = FALSE, network = FALSE;
+        guint64 heads = op_list_get(list, unit->ops[0])->op.heads;
         for (guint j = 0; j < unit->n_ops; j++) {
             dense |= op_list_get(list, unit->ops[j])->op.macs > 0;
             network |= op_list_get(list, unit->ops[j])->on_network;
+            g_assert_cmpuint(op_list_get(list, unit->ops[j])->op.heads, ==, heads);
         }
         g_assert_cmpint(unit->dense, ==, dense);
         if (unit->n_ops == 1)
@@ -543,6 +581,8 @@ int main(int argc, char **argv) {
                     test_row_blocks_are_those_of_the_attention_operator);
     g_test_add_func("/fusion/names_do_not_matter", test_names_do_not_matter);
     g_test_add_func("/fusion/distance_is_that_of_the_data", test_distance_is_that_of_the_data);
+    g_test_add_func("/fusion/no_unit_waits_for_itself", test_no_unit_waits_for_itself);
+    g_test_add_func("/fusion/heads_join_only_heads", test_heads_join_only_heads);
     g_test_add_func("/fusion/promises_hold_on_any_list", test_promises_hold_on_any_list);
     g_test_add_func("/fusion/launches_are_counted_by_unit_and_head",
                     test_launches_are_counted_by_unit_and_head);
