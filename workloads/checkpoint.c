@@ -28,12 +28,22 @@ double checkpoint_bytes(const Model *model) {
     return (double)model_parameters(model) * data_type_bytes(DATA_TYPE_FP16);
 }
 
-gboolean checkpoint_check_at(const char *place, const Model *model, double memory_limit_bytes,
-                             GError **error) {
-    if (model->out_bias || model->mlp_bias) {
-        g_set_error(error, INPUT_ERROR, INPUT_ERROR_CONFLICT,
-                    "%s: '%s' has %s biases, which are not computed", place, model->name,
-                    model->out_bias ? "output projection" : "feed-forward");
+/* What of the model the kernels do not compute; NULL when they compute all of it. */
+static const char *not_computed(const Model *model) {
+    if (model->out_bias)
+        return "has output projection biases";
+    if (model->mlp_bias)
+        return "has feed-forward biases";
+    if (model->rope_scaling)
+        return "stretches its rotary angles ('rope_scaling')";
+    return NULL;
+}
+
+gboolean checkpoint_check(const Model *model, double memory_limit_bytes, GError **error) {
+    const char *reason = not_computed(model);
+    if (reason) {
+        g_set_error(error, INPUT_ERROR, INPUT_ERROR_CONFLICT, "'%s' %s, which is not computed",
+                    model->name, reason);
         return FALSE;
     }
     double bytes = checkpoint_bytes(model);
@@ -41,13 +51,9 @@ gboolean checkpoint_check_at(const char *place, const Model *model, double memor
         return TRUE;
     g_autofree char *needed = units_format_brief(bytes, DIMENSION_BYTES);
     g_autofree char *allowed = units_format_brief(memory_limit_bytes, DIMENSION_BYTES);
-    g_set_error(error, INPUT_ERROR, INPUT_ERROR_CONFLICT,
-                "%s: '%s' needs %s, more than the %s allowed", place, model->name, needed, allowed);
+    g_set_error(error, INPUT_ERROR, INPUT_ERROR_CONFLICT, "'%s' needs %s, more than the %s allowed",
+                model->name, needed, allowed);
     return FALSE;
-}
-
-gboolean checkpoint_check(const Model *model, double memory_limit_bytes, GError **error) {
-    return checkpoint_check_at("numerics", model, memory_limit_bytes, error);
 }
 
 Checkpoint *checkpoint_new(const Model *model) {

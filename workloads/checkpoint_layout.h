@@ -41,8 +41,4 @@ Checkpoint *checkpoint_new(const Model *model);
 guint16 *checkpoint_allocate(Checkpoint *checkpoint, guint64 elements);
 void checkpoint_set(Checkpoint *checkpoint, guint place, Tensor tensor);
 
-/* "place: …" when the model has biases that no kernel adds, or more bytes than the limit. */
-gboolean checkpoint_check_at(const char *place, const Model *model, double memory_limit_bytes,
-                             GError **error);
-
 #endif

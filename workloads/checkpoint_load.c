@@ -318,8 +318,10 @@ static gboolean check_weights(const Weights *weights, const Model *model, const 
 
 Checkpoint *checkpoint_load(const char *path, const Model *model, double memory_limit_bytes,
                             GError **error) {
-    if (!checkpoint_check_at(path, model, memory_limit_bytes, error))
+    if (!checkpoint_check(model, memory_limit_bytes, error)) {
+        g_prefix_error(error, "%s: ", path);
         return NULL;
+    }
     g_autoptr(Weights) weights = open_weights(path, error);
     g_autoptr(GArray) layout = checkpoint_layout(model);
     if (!weights || !check_weights(weights, model, layout, error))

@@ -25,8 +25,10 @@ typedef struct Model {
     gboolean out_bias; /* Llama with attention_bias */
     gboolean mlp_bias;
     DataType data_type;
-    double rope_theta;   /* base of the rotary angles; 10000 when not given */
-    double norm_epsilon; /* rms_norm_eps; 1e-6 when not given */
+    double rope_theta;     /* base of the rotary angles; 10000 when not given */
+    gboolean rope_scaling; /* the angles are stretched by a rule that is not modelled: time does not
+                              depend on it, numbers do */
+    double norm_epsilon;   /* rms_norm_eps; 1e-6 when not given */
 } Model;
 
 /* Reads the section: a config.json's mapping ('folder' and the node's origin give the name).

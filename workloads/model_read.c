@@ -28,6 +28,7 @@ static const char *const known_keys[] = {
     "num_attention_heads", "head_dim",    "vocab_size",        "max_position_embeddings",
     "num_key_value_heads", "torch_dtype", "hidden_act",        "tie_word_embeddings",
     "attention_bias",      "mlp_bias",    "rope_theta",        "rms_norm_eps",
+    "rope_scaling",
 };
 
 /* Real numbers that only what is computed depends on, with the defaults of Hugging Face. */
@@ -208,6 +209,11 @@ static gboolean read_flag(const YamlNode *section, const char *key, gboolean *fl
     return !node || yaml_read_bool(node, flag, error);
 }
 
+/* null, or how the rotary angles are stretched: only whether is kept. */
+static void read_rope_scaling(const YamlNode *section, Model *model) {
+    model->rope_scaling = get(section, "rope_scaling") != NULL;
+}
+
 static gboolean read_flags(const YamlNode *section, Model *model, GError **error) {
     gboolean attention_bias = FALSE, mlp_bias = FALSE;
     if (!read_flag(section, "tie_word_embeddings", &model->tied_embeddings, error) ||
@@ -258,6 +264,7 @@ Model *model_read(const YamlNode *section, GError **error) {
         !read_flags(section, model, error) || !read_reals(section, model, error) ||
         !check_activation(section, error) || !read_name(section, model, error))
         return NULL;
+    read_rope_scaling(section, model);
     return g_steal_pointer(&model);
 }
 
@@ -294,4 +301,6 @@ void model_write(const Model *model, guint indent, GString *out) {
     write_flag(out, indent, "mlp_bias", model->mlp_bias);
     write_text(out, indent, "torch_dtype", torch_types[model->data_type]);
     write_reals(model, indent, out);
+    if (model->rope_scaling)
+        g_string_append_printf(out, "%*srope_scaling: {}\n", (int)indent, "");
 }

@@ -183,5 +183,5 @@ faulty() {
     contains "$stderr" "w.safetensors: missing tensor 'model.layers.0.self_attn.q_proj.bias'"
     infergrid simulate --quiet demo --set output.numerics=true --set model.num_hidden_layers=10000
     equal "$status" 2
-    [[ $stderr =~ ^"--set output.numerics: numerics: 'llama-2-7b' needs 4.048 TB, more than the "[0-9.]+" "[GT]"B allowed"$ ]]
+    [[ $stderr =~ ^"--set output.numerics: 'llama-2-7b' needs 4.048 TB, more than the "[0-9.]+" "[GT]"B allowed"$ ]]
 }

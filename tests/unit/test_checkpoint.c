@@ -244,12 +244,18 @@ static void test_what_does_not_fit_is_refused(Folder *folder, gconstpointer data
     assert_refused_at(folder->file, &large, folder->file,
                       ": 'micro' needs 6.404 GB, more than the 1 GB allowed");
     assert_refused_at(folder->file, &biased, folder->file,
-                      ": 'micro' has feed-forward biases, which are not computed");
+                      ": 'micro' has feed-forward biases, which is not computed");
     biased.out_bias = TRUE;
     g_autoptr(GError) error = NULL;
     g_assert_false(checkpoint_check(&biased, NO_LIMIT, &error));
     g_assert_cmpstr(error->message, ==,
-                    "numerics: 'micro' has output projection biases, which are not computed");
+                    "'micro' has output projection biases, which is not computed");
+    Model stretched = micro;
+    stretched.rope_scaling = TRUE;
+    g_clear_error(&error);
+    g_assert_false(checkpoint_check(&stretched, NO_LIMIT, &error));
+    g_assert_cmpstr(error->message, ==,
+                    "'micro' stretches its rotary angles ('rope_scaling'), which is not computed");
     guint elements = 0;
     for (gsize e = 0; e < N_ENTRIES; e++)
         elements += entries[e].elements;

@@ -35,6 +35,7 @@ static const Published published[] = {
     {"codellama-34b", 33743970304, 48, 8, 128, 16384, DATA_TYPE_BF16},
     {"qwen2-72b", 72706203648, 80, 8, 128, 32768, DATA_TYPE_BF16},
     {"tiny-llama", 250432, 4, 4, 8, 2048, DATA_TYPE_FP16},
+    {"tiny-qwen2", 382432, 4, 4, 8, 2048, DATA_TYPE_BF16},
 };
 
 static void test_shipped_models_have_the_published_parameters(void) {
@@ -299,6 +300,7 @@ static void assert_same_model(const Model *a, const Model *b) {
     g_assert_cmpint(a->mlp_bias, ==, b->mlp_bias);
     g_assert_cmpuint(a->data_type, ==, b->data_type);
     g_assert_cmpfloat(a->rope_theta, ==, b->rope_theta);
+    g_assert_cmpint(a->rope_scaling, ==, b->rope_scaling);
     g_assert_cmpfloat(a->norm_epsilon, ==, b->norm_epsilon);
 }
 
@@ -325,6 +327,7 @@ static void test_printed_models_read_back(void) {
         CONFIG(", \"name\": \"null\", \"num_key_value_heads\": 1"),
         CONFIG(", \"name\": \"a: b #c\""),
         CONFIG(", \"rope_theta\": 1000000, \"rms_norm_eps\": 1e-05"),
+        CONFIG(", \"rope_scaling\": {\"factor\": 8.0, \"rope_type\": \"llama3\"}"),
     };
     for (gsize i = 0; i < G_N_ELEMENTS(texts); i++) {
         g_autoptr(Model) model = read_good(texts[i]);
