@@ -81,13 +81,11 @@ static int compare_sizes(gconstpointer a, gconstpointer b) {
 
 /* The two calibrated numbers rest on three cells of the rows of S = 1024: those rows are not
  * predictions. */
-static void test_table_viii_is_predicted_within_the_aims(void) {
-    Cell *cells = child_shared(N_CELLS * sizeof *cells);
+static void test_table_viii_is_predicted_within_the_aims(gconstpointer data) {
+    const Cell *cells = data;
     double sizes[N_CELLS], wall_s = 0;
     guint n = 0, above_20_percent = 0;
 
-    g_assert_cmpuint(read_table(cells), ==, N_CELLS);
-    child_run(simulate_table, cells);
     for (guint i = 0; i < N_CELLS; i++) {
         double error = relative_error(&cells[i]);
         wall_s += cells[i].wall_s;
@@ -112,12 +110,10 @@ static void test_table_viii_is_predicted_within_the_aims(void) {
 }
 
 /* What mt3000.yaml says of its two calibrated numbers. */
-static void test_the_calibration_is_what_it_says(void) {
-    Cell *cells = child_shared(N_CELLS * sizeof *cells);
+static void test_the_calibration_is_what_it_says(gconstpointer data) {
+    const Cell *cells = data;
     double launch_error = NAN, below = NAN, above = NAN;
 
-    read_table(cells);
-    child_run(simulate_table, cells);
     for (guint i = 0; i < N_CELLS; i++) {
         const GemmShape *shape = &cells[i].shape;
         if (shape->m != 1024)
@@ -135,7 +131,10 @@ static void test_the_calibration_is_what_it_says(void) {
 
 int main(int argc, char **argv) {
     g_test_init(&argc, &argv, NULL);
-    g_test_add_func("/table_viii/aims", test_table_viii_is_predicted_within_the_aims);
-    g_test_add_func("/table_viii/calibration", test_the_calibration_is_what_it_says);
+    Cell *cells = child_shared(N_CELLS * sizeof *cells);
+    g_assert_cmpuint(read_table(cells), ==, N_CELLS);
+    child_run(simulate_table, cells);
+    g_test_add_data_func("/table_viii/aims", cells, test_table_viii_is_predicted_within_the_aims);
+    g_test_add_data_func("/table_viii/calibration", cells, test_the_calibration_is_what_it_says);
     return g_test_run();
 }
