@@ -10,7 +10,7 @@
  *
  * - Unfused: before any optimisation. Scores go to DDR and back once, no transfer hides behind
  *   computing, and every query head is a launch of its own. (One: with three, for its three
- *   sub-operators, table IX's S = 512 would take some 47 ms instead of 29.)
+ *   sub-operators, table IX's S = 512 would take some 46 ms, not 29.)
  *
  * Table IX fits full S×S scores, so its shapes are not causal. */
 #ifndef ACTORS_CLUSTER_ATTENTION_H
