@@ -34,7 +34,7 @@ static guint64 loop_cycles(guint64 rows, guint64 vectors) {
     guint64 broadcasts = K_PER_LOOP * rows; /* SMAC, and as many sldh */
     guint64 loads = K_PER_LOOP * divide_up(vectors, VECTORS_PER_VLDW);
 
-    return MAX(MAX(vmac, broadcasts), MAX(loads, K_PER_LOOP * VFMULAS32));
+    return MAX(MAX(vmac, broadcasts), MAX(loads, (guint64)K_PER_LOOP * VFMULAS32));
 }
 
 /* From the first load to the first multiply-accumulate: the chain sldh, sbale2, svbcast of its last
@@ -81,8 +81,8 @@ static double stripe_cycles(const KernelTile *tile, guint64 rows, guint64 vector
 
 double kernel_tile_cycles(const KernelTile *tile, const ClusterSpec *cluster) {
     guint64 vector_columns = kernel_vector_columns(cluster, tile->type);
-    double full = (double)(tile->rows / tile->m1);
+    guint64 full = tile->rows / tile->m1;
 
-    return full * stripe_cycles(tile, tile->m1, vector_columns) +
+    return (double)full * stripe_cycles(tile, tile->m1, vector_columns) +
            stripe_cycles(tile, tile->rows % tile->m1, vector_columns);
 }

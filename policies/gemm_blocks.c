@@ -5,7 +5,8 @@
 #include "workloads/input_error.h"
 #include <math.h>
 
-#define SUM_BYTES 4 /* Y2 accumulates in FP32 */
+#define SUM_BYTES 4  /* Y2 accumulates in FP32 */
+#define MOST_ROWS 60 /* of a tile, in the search */
 
 GemmBlocks gemm_blocks_paper(DataType type) {
     gboolean wide = type == DATA_TYPE_FP32;
@@ -107,7 +108,7 @@ GemmSearch gemm_blocks_search(const GemmShape *shape, const Platform *platform) 
 
     consider(&search, &paper, shape, platform);
     search.paper_s = search.best_s;
-    for (guint64 m2 = KERNEL_ROWS; m2 <= 10 * KERNEL_ROWS; m2 += KERNEL_ROWS)
+    for (guint64 m2 = KERNEL_ROWS; m2 <= MOST_ROWS; m2 += KERNEL_ROWS)
         for (gsize i = 0; i < G_N_ELEMENTS(k2s); i++)
             for (gsize j = 0; j < G_N_ELEMENTS(n2s); j++) {
                 GemmBlocks blocks = {.m1 = KERNEL_ROWS,

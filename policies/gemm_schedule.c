@@ -238,7 +238,7 @@ static double input_seconds(const GemmPlan *plan, const GemmStep *step) {
 
 double gemm_plan_seconds(const GemmPlan *plan) {
     GemmCursor cursor = gemm_cursor(plan);
-    GemmStep step, next;
+    GemmStep step = {0}, next = {0};
     gboolean more = gemm_cursor_next(&cursor, &step);
     double ddr_bytes_per_s = plan->cluster->ddr_bytes_per_s;
     double seconds = input_seconds(plan, &step);

@@ -57,7 +57,7 @@ static void take_step(Cluster *cluster, const GemmPlan *plan, const GemmStep *st
 static void run_plan(Cluster *cluster, const GemmPlan *plan, GemmNumbers *numbers) {
     guint64 last = gemm_plan_passes(plan) - 1;
     GemmCursor cursor = gemm_cursor(plan);
-    GemmStep step, next;
+    GemmStep step = {0}, next = {0};
     gboolean more = gemm_cursor_next(&cursor, &step);
     Moves moves = {.n = 0};
 

@@ -10,7 +10,7 @@
 struct GemmNumbers {
     const GemmPlan *plan;
     const guint8 *x, *w;
-    guint8 *y;
+    gpointer y;
     float *sums;   /* unfinished ones in DDR; NULL when they stay in AM */
     gsize element; /* bytes of an operand's */
     guint8 *xg;    /* GSM: row_block × k_block; NULL when X lies there already, or passes it by */
@@ -138,16 +138,16 @@ void gemm_numbers_compute(GemmNumbers *numbers, const GemmStep *step) {
                          .lda = plan->k_step,
                          .ldb = plan->column_tile,
                          .ldc = plan->column_tile};
-        const guint8 *x2 = x2_of(numbers, numbers->computed, dsp).data;
-        const guint8 *w2 = w2_of(numbers, numbers->computed, dsp).data;
+        gconstpointer x2 = x2_of(numbers, numbers->computed, dsp).data;
+        gconstpointer w2 = w2_of(numbers, numbers->computed, dsp).data;
         float *y2 = y2_of(numbers, step->pass, dsp);
 
         if (part.rows == 0 || part.columns == 0)
             continue;
         if (plan->shape.type == DATA_TYPE_FP32)
-            gemm_f32(&size, (const float *)x2, (const float *)w2, y2, accumulate);
+            gemm_f32(&size, x2, w2, y2, accumulate);
         else
-            gemm_f16(&size, (const guint16 *)x2, (const guint16 *)w2, y2, accumulate);
+            gemm_f16(&size, x2, w2, y2, accumulate);
     }
     numbers->computed++;
 }
