@@ -198,6 +198,7 @@ static void find_inputs(const GemmPlan *plan, const GemmPass *pass, GemmStep *st
 static guint64 share_of(const GemmCursor *cursor, guint64 bytes) {
     guint64 step = cursor->step, steps = cursor->steps;
 
+    g_assert(step < steps);
     if (cursor->plan->mode.transfers == GEMM_UNTILED)
         return step + 1 == steps ? bytes : 0;
     return bytes * (step + 1) / steps - bytes * step / steps;
