@@ -11,10 +11,11 @@ static void add_head(GString *out, const FusionReport *report) {
     g_ascii_formatd(threshold, sizeof threshold, "%.1f", fusion_report_threshold(report));
     g_string_append_printf(
         out,
-        "%s on %s: a layer for one request of %u new tokens in a context of %u, %s, tp %u\n"
+        "%s on %s: a layer for one request of %u new token%s in a context of %u, %s, tp %u\n"
         "An operator has high density (*) when it multiplies and accumulates; from %s MAC for\n"
         "each off-chip byte on the DSPs, not the memory, set the pace.\n",
-        question->model->name, question->platform->name, question->tokens, question->context,
+        question->model->name, question->platform->name, question->tokens,
+        question->tokens == 1 ? "" : "s", question->context,
         data_type_name(question->model->data_type), question->tp, threshold);
 }
 
