@@ -253,6 +253,13 @@ static gboolean attention_complete(OperatorSpec *spec, const Platform *platform,
 
     if (shape->kv_heads == 0)
         shape->kv_heads = shape->heads;
+    if (shape->heads % shape->kv_heads != 0) {
+        g_set_error(error, INPUT_ERROR, INPUT_ERROR_CONFLICT,
+                    "--kv-heads: %" G_GUINT64_FORMAT " do not divide the %" G_GUINT64_FORMAT
+                    " of '--heads'",
+                    shape->kv_heads, shape->heads);
+        return FALSE;
+    }
     if (!attention_shape_check(shape, error))
         return FALSE;
     AttentionProblem problem = attention_problem(shape);

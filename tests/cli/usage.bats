@@ -3,7 +3,7 @@
 bats_require_minimum_version 1.5.0
 load common
 
-commands=(simulate check help completion man)
+commands=(simulate check explain operator reproduce roofline help completion man)
 
 @test "--help lists every command" {
     infergrid --help
@@ -42,8 +42,8 @@ commands=(simulate check help completion man)
 
 @test "every option of simulate states its default" {
     infergrid simulate --help
-    equal "$(grep -c -- ' --[a-z]' <<<"${output%%Example:*}")" 12
-    equal "$(tr -s ' \n' ' ' <<<"$output" | grep -o '(default: [^)]*)' | wc -l)" 11
+    equal "$(grep -c -- ' --[a-z]' <<<"${output%%Example:*}")" 13
+    equal "$(tr -s ' \n' ' ' <<<"$output" | grep -o '(default: [^)]*)' | wc -l)" 12
     contains "$output" 'infergrid simulate demo.yaml --set policy.decode.slots=8'
 }
 
