@@ -10,9 +10,14 @@
     "    prompt: {distribution: uniform, min: 1, max: 20}\n"                                       \
     "    output: {distribution: uniform, min: 1, max: 10}\n"
 
-static char *experiment_text(const char *model, const char *policy) {
+/* Logits of tp 2 and 4 differ from those of one process by up to this share of the largest: partial
+ * sums are added in another order, and KV that lies between two halves may round the other way. */
+#define LOGIT_ERROR 2.1e-4
+
+/* 'seed' is one whose logits are far enough apart. */
+static char *experiment_text(guint seed, const char *model, const char *policy) {
     return g_strdup_printf(
-        "version: 1\nseed: 11\nplatform: {base: mt3000, nodes: 16}\nmodel: %s\npolicy:\n"
+        "version: 1\nseed: %u\nplatform: {base: mt3000, nodes: 16}\nmodel: %s\npolicy:\n"
         "  max_context: 64\n%s%s",
         model, policy, WORKLOAD);
 }
@@ -30,8 +35,7 @@ static gboolean tokens_equal(const RunResult *result, const char *text) {
         ReferenceRun run =
             reference_generate(experiment->model, checkpoint, 1, prompt, request->prompt_tokens,
                                request->output_tokens, &sampling);
-        /* Far apart: rounding in another order cannot change which logit is the largest. */
-        g_assert_cmpfloat(run.smallest_gap, >, 1e-4 * run.largest_logit);
+        g_assert_cmpfloat(run.smallest_gap, >, 10 * LOGIT_ERROR * run.largest_logit);
         equal &= memcmp(run.tokens, result->tokens[i], run.n * sizeof(guint32)) == 0;
         reference_run_clear(&run);
     }
@@ -39,7 +43,7 @@ static gboolean tokens_equal(const RunResult *result, const char *text) {
 }
 
 static void check_tokens(const char *model, const char *policy) {
-    g_autofree char *text = experiment_text(model, policy);
+    g_autofree char *text = experiment_text(45, model, policy);
     g_test_message("%s", text);
     g_autoptr(RunResult) numbers = run_well(text, &(RunOptions){.numerics = TRUE});
     g_autoptr(RunResult) time_only = run_well(text, NULL);
@@ -108,7 +112,7 @@ static void test_preempted_requests_go_on_where_they_were(void) {
                                      "workload.synthetic.output.min=20",
                                      "workload.synthetic.output.max=30", NULL};
     for (guint i = 0; i < G_N_ELEMENTS(policies); i++) {
-        g_autofree char *text = experiment_text("tiny-llama", policies[i]);
+        g_autofree char *text = experiment_text(35, "tiny-llama", policies[i]);
         g_autoptr(RunResult) result = run_well(
             text, &(RunOptions){.numerics = TRUE, .tamper = squeeze, .overrides = overrides});
         g_assert_cmpuint(result->ledger.preemptions, >, 0);
@@ -119,7 +123,7 @@ static void test_preempted_requests_go_on_where_they_were(void) {
 static void test_a_wrong_transfer_is_noticed(gconstpointer data) {
     NumericsFault fault = (NumericsFault)GPOINTER_TO_INT(data);
     g_autofree char *text = experiment_text(
-        "tiny-llama", "  mode: pbd\n  prefill: {pp: 2}\n  decode: {tp: 2, pp: 2, slots: 2}\n");
+        45, "tiny-llama", "  mode: pbd\n  prefill: {pp: 2}\n  decode: {tp: 2, pp: 2, slots: 2}\n");
     g_autoptr(RunResult) right = run_well(text, &(RunOptions){.numerics = TRUE});
     g_autoptr(RunResult) wrong = run_well(text, &(RunOptions){.numerics = TRUE, .fault = fault});
     g_assert_true(tokens_equal(right, text));
