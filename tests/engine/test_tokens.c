@@ -19,7 +19,7 @@ static char *experiment_text(guint seed, const char *model, const char *policy) 
     return g_strdup_printf(
         "version: 1\nseed: %u\nplatform: {base: mt3000, nodes: 16}\nmodel: %s\npolicy:\n"
         "  max_context: 64\n%s%s",
-        model, policy, WORKLOAD);
+        seed, model, policy, WORKLOAD);
 }
 
 static gboolean tokens_equal(const RunResult *result, const char *text) {
