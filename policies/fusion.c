@@ -317,8 +317,10 @@ static void order_units(const Pass *pass, Fusion *fusion) {
     while (first_open < pass->n_ops) {
         guint group = first_open;
         while (pass->groups[group].ops == NULL || done[group] ||
-               waits_for_undone(pass, group, done))
+               waits_for_undone(pass, group, done)) {
             group++;
+            g_assert(group < pass->n_ops); /* joins make no circles */
+        }
         FusedUnit unit = unit_of_group(pass, group);
         for (guint i = 0; i < unit.n_ops; i++)
             fusion->unit_of[unit.ops[i]] = fusion->units->len;
