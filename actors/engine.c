@@ -126,7 +126,7 @@ static void release_signalled(void *data) {
  * left to a timer that is due at once. */
 void wake_signal(Wake *wake) {
     wake->signalled = TRUE;
-    if (!wake->waiting)
+    if (!wake->waiting || !signalled_wakes) /* nobody is left to wake */
         return;
     if (wake->timer) {
         shim_timer_cancel(wake->timer);

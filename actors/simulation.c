@@ -6,12 +6,18 @@
 #include <math.h>
 #include <simgrid/version.h>
 
+/* A longer time in which nothing happens is shown by its first and last sample. */
+#define MOST_SAMPLES_BETWEEN_EVENTS 1e6
+
 /* Samples lie on multiples of the interval; the state between two events is the state at any date
  * between them, once fast-forward has been brought up to it. */
 static void take_samples(Simulation *simulation, double until_s) {
     double interval_s = simulation->setup.sample_interval_s;
     double date_s;
-    while ((date_s = (double)simulation->samples_taken * interval_s) < until_s) {
+    while ((date_s = (double)simulation->samples_taken * interval_s) < until_s &&
+           !simulation->stopping) {
+        if (simulation->setup.interrupted && *simulation->setup.interrupted)
+            simulation_stop(simulation, OUTCOME_INTERRUPTED);
         for (guint i = 0; i < simulation->n_replicas; i++)
             decode_sync(&simulation->replicas[i], date_s);
         simulation->sample.time_s = date_s;
@@ -21,6 +27,8 @@ static void take_samples(Simulation *simulation, double until_s) {
                 observer->sample(observer, &simulation->sample);
         }
         simulation->samples_taken++;
+        if ((until_s - date_s) / interval_s > MOST_SAMPLES_BETWEEN_EVENTS)
+            simulation->samples_taken = (guint64)ceil(until_s / interval_s) - 1;
     }
 }
 
@@ -135,11 +143,23 @@ static void step_free(gpointer data) {
     g_free(step);
 }
 
+/* What weights, overhead and prefix cache leave on the clusters of a replica. */
+static double room_for_kv(const ReplicaPlan *plan) {
+    double room = 0;
+    for (guint i = 0; i < plan->n_stages; i++) {
+        const MemoryBill *bill = &plan->stages[i].bill;
+        room += plan->stages[i].tp *
+                (bill->usable - bill->weights - bill->overhead - bill->prefix_cache);
+    }
+    return room;
+}
+
 static void entry_init(Replica *replica) {
     Simulation *simulation = replica->simulation;
     const Policy *policy = simulation->setup.policy;
     gboolean prefill = replica->plan->role == ROLE_PREFILL;
     replica->queue = admission_queue_new(policy->admission);
+    replica->prefill_kv_room = room_for_kv(replica->plan);
     g_queue_init(&replica->partial);
     replica->idle_steps = g_ptr_array_new_with_free_func(step_free);
     replica->load_index = simulation->entries->len;

@@ -58,6 +58,24 @@ static gboolean window_is_open(const Experiment *experiment, const YamlNode *pla
                       cut, last);
 }
 
+/* A slip in a rate or in the interval would fill the disk with samples. */
+#define MOST_SAMPLES 1e7
+
+static gboolean series_is_sane(const Experiment *experiment, const YamlNode *place,
+                               GError **error) {
+    double interval_s = experiment->output.series_interval_s;
+    double last_s = experiment->facts.last_arrival_s;
+    if (experiment->facts.closed_loop || last_s <= interval_s * MOST_SAMPLES) {
+        return TRUE;
+    }
+    g_autofree char *interval = units_format_brief(interval_s, DIMENSION_SECONDS);
+    g_autofree char *last = units_format_brief(last_s, DIMENSION_SECONDS);
+    return yaml_error(place, INPUT_ERROR_CONFLICT, error,
+                      "'series_interval' is %s, but the last request arrives at %s: more than "
+                      "10 million samples",
+                      interval, last);
+}
+
 static void warn_of_idle_prefix_cache(Experiment *experiment) {
     const Policy *policy = experiment->policy;
     PrefixCacheKind kind =
@@ -86,7 +104,8 @@ static gboolean experiment_resolve(Experiment *experiment, const ExperimentFile 
                           "the workload has no request to serve");
     }
     const YamlNode *output = file->sections[SECTION_OUTPUT];
-    if (!window_is_open(experiment, output == NULL ? file->root : output, error)) {
+    const YamlNode *place = output == NULL ? file->root : output;
+    if (!window_is_open(experiment, place, error) || !series_is_sane(experiment, place, error)) {
         return FALSE;
     }
     warn_of_idle_prefix_cache(experiment);

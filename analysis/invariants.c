@@ -57,8 +57,9 @@ static guint64 rejected(const Ledger *ledger) {
 static char *something_happened(const Ledger *ledger, SimulationOutcome outcome) {
     if (outcome == OUTCOME_INTERRUPTED || ledger->steps > 0)
         return NULL;
-    return g_strdup_printf("something happened: %" G_GUINT64_FORMAT
-                           " requests arrived, %" G_GUINT64_FORMAT " were rejected and no step ran",
+    return g_strdup_printf("something happened: of %" G_GUINT64_FORMAT
+                           " requests that arrived, %" G_GUINT64_FORMAT
+                           " were rejected, and nothing was computed",
                            ledger->arrived, rejected(ledger));
 }
 
@@ -123,10 +124,24 @@ static char *network_balance(const Ledger *ledger, SimulationOutcome outcome) {
     return NULL;
 }
 
+/* No stage can have been busy for longer than the run lasted. */
+static char *busy_within_the_run(const Ledger *ledger, SimulationOutcome outcome) {
+    (void)outcome;
+    for (guint i = 0; i < ledger->n_replicas; i++)
+        for (guint s = 0; s < ledger->replicas[i].n_stages; s++) {
+            double busy_s = ledger->replicas[i].stages[s].busy_s;
+            if (busy_s > ledger->end_s * (1 + 1e-9))
+                return g_strdup_printf("busy time <= makespan: stage %u of replica %u was busy "
+                                       "for %.9g s of %.9g s",
+                                       s, i, busy_s, ledger->end_s);
+        }
+    return NULL;
+}
+
 char *invariants_violated(const Ledger *ledger, SimulationOutcome outcome) {
     static char *(*const checks[])(const Ledger *, SimulationOutcome) = {
         something_happened, requests_end_once, tokens_balance,  kv_balance,
-        buffer_balance,     littles_law,       network_balance,
+        buffer_balance,     littles_law,       network_balance, busy_within_the_run,
     };
     if (outcome != OUTCOME_FINISHED && outcome != OUTCOME_INTERRUPTED)
         return NULL; /* it broke off in the middle, and its error says why */

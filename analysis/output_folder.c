@@ -26,6 +26,32 @@ static gboolean exists(const char *path) {
     return lstat(path, &status) == 0;
 }
 
+/* What commands write: only a folder of these may be replaced. */
+static const char *const result_names[] = {
+    "experiment.yaml", "requests.csv", "result.csv",    "result.json", "run.json",
+    "series.csv",      "summary.json", "timeline.json", "tokens.csv",  "trace.json",
+};
+
+static gboolean is_result_name(const char *name) {
+    for (gsize i = 0; i < G_N_ELEMENTS(result_names); i++)
+        if (g_str_equal(name, result_names[i]))
+            return TRUE;
+    return FALSE;
+}
+
+/* Holds nothing but results, and nobody is standing in it. */
+static gboolean is_result_folder(const char *path) {
+    g_autofree char *current = g_get_current_dir();
+    if (g_str_equal(path, current))
+        return FALSE;
+    g_autoptr(GDir) folder = g_dir_open(path, 0, NULL);
+    const char *name;
+    while (folder != NULL && (name = g_dir_read_name(folder)) != NULL)
+        if (!is_result_name(name))
+            return FALSE;
+    return folder != NULL;
+}
+
 static gboolean refuse_existing(const char *path, const char *shown, gboolean force,
                                 GError **error) {
     if (!exists(path))
@@ -36,6 +62,9 @@ static gboolean refuse_existing(const char *path, const char *shown, gboolean fo
     else if (!g_file_test(path, G_FILE_TEST_IS_DIR))
         g_set_error(error, INPUT_ERROR, INPUT_ERROR_CONFLICT, "'%s' exists and is not a folder",
                     shown);
+    else if (!is_result_folder(path))
+        g_set_error(error, INPUT_ERROR, INPUT_ERROR_CONFLICT,
+                    "'%s' is not a folder of results; --force replaces only those", shown);
     else
         return TRUE;
     return FALSE;

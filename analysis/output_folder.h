@@ -7,7 +7,8 @@
 #include <stdio.h>
 
 typedef struct OutputFolder OutputFolder;
-/* Refuses a 'path' that exists unless 'force'; then the old one is replaced at commit. Parents are
+/* Refuses a 'path' that exists unless 'force'; then the old one is replaced at commit, if it holds
+ * nothing but results of ours. Parents are
  * made. */
 OutputFolder *output_folder_open(const char *path, gboolean force, GError **error);
 char *output_folder_file(const OutputFolder *folder, const char *name); /* its path; caller frees */

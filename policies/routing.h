@@ -6,7 +6,7 @@
 
 /* What a router may look at, one per replica. */
 typedef struct ReplicaLoad {
-    guint64 waiting;            /* requests in its queue */
+    guint64 requests;           /* its unfinished requests, waiting or in service */
     guint64 outstanding_tokens; /* prompt + output tokens of its unfinished requests */
 } ReplicaLoad;
 

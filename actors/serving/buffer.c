@@ -115,6 +115,7 @@ static void rest_in_buffer(Served *served, double time_s) {
     Simulation *simulation = replica->simulation;
     entry_free_kv(served, time_s);
     numerics_left_prefill(served);
+    entry_wake(replica);
     pool->upstream--;
     simulation->sample.prefilling--;
     if (served->ended) { /* its only token came with the prompt */

@@ -192,7 +192,8 @@ static guint youngest_growing(const MicroBatch *batch) {
     return youngest;
 }
 
-/* Gives every growing member room for the token it is about to make, youngest out first. A request
+/* Gives every growing member room for the token it is about to make, the youngest of the
+ * micro-batch out first (those of other micro-batches are in the pipeline). A request
  * preempted three times is next admitted with all it can need and never preempted again, so the
  * system always moves on. */
 static void grow_kv(MicroBatch *batch, double time_s) {
@@ -207,8 +208,10 @@ static void grow_kv(MicroBatch *batch, double time_s) {
         preempt(batch, youngest_growing(batch), time_s);
         growing--;
     }
-    if (batch->members->len < before)
+    if (batch->members->len < before) {
         find_next_finish(batch);
+        offer_room(replica, time_s);
+    }
     if (batch->members->len == 0)
         batch_ended(batch);
     for (guint i = 0; i < batch->members->len; i++) {
@@ -268,6 +271,8 @@ Step *decode_form_step(Replica *replica, double time_s) {
             continue;
         }
         replica->steps_in_flight++;
+        if (replica->plan->role == ROLE_COLOCATED)
+            entry_wake(replica); /* another micro-batch may take the next in the queue */
         return &batch->step;
     }
     return NULL;
@@ -293,9 +298,9 @@ static void chunks_done(Replica *replica, const Step *step, double time_s) {
         decode_free(served, time_s);
         request_completed(simulation, served, time_s);
         request_release(served);
-        if (batch->members->len == 0)
-            batch_ended(batch);
     }
+    if (step->batch->members->len == 0)
+        batch_ended(step->batch);
 }
 
 /* Adds 'steps' decode steps of the batch to the books. */

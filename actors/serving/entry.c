@@ -5,7 +5,6 @@
 static void count_waiting(Replica *replica, double time_s, gint change) {
     Simulation *simulation = replica->simulation;
     replica->pool->waiting += (guint64)change;
-    simulation->loads[replica->load_index].waiting += (guint64)change;
     simulation->sample.waiting += (guint64)change;
     time_integral_add(&simulation->ledger->waiting, time_s, change);
 }
@@ -24,6 +23,30 @@ void entry_requeue_front(Replica *replica, Served *served, double time_s) {
     entry_wake(replica);
 }
 
+/* KV that a prefill replica holds for a prompt: of one layer a stage when layers leave as they are
+ * computed (THInfer eq. 13), of all of them when later chunks or requests need them. */
+static double prefill_kv_bytes(const Replica *replica, const Served *served) {
+    const Policy *policy = replica->simulation->setup.policy;
+    gboolean whole =
+        policy->prefill.chunk_tokens > 0 || policy->prefill.prefix_cache != PREFIX_CACHE_OFF;
+    double share =
+        whole ? 1.0
+              : (double)replica->plan->n_stages / (double)replica->simulation->setup.model->layers;
+    return served->prefill_target * (double)replica->simulation->kv_bytes_per_token * share;
+}
+
+/* One prompt always fits, by the plan's bill; more of them as long as there is room. */
+static gboolean prefill_kv_fits(const Replica *replica, const Served *served) {
+    double held = replica->totals->kv_bytes.value;
+    return held <= 0 || held + prefill_kv_bytes(replica, served) <= replica->prefill_kv_room;
+}
+
+static void hold_prefill_kv(Replica *replica, Served *served, double time_s) {
+    served->prefill_kv_bytes = prefill_kv_bytes(replica, served);
+    replica->simulation->ledger->kv_allocated += served->prefill_kv_bytes;
+    time_integral_add(&replica->totals->kv_bytes, time_s, served->prefill_kv_bytes);
+}
+
 static MicroBatch *open_batch(const Replica *replica) {
     guint slots = (guint)replica->simulation->setup.policy->decode.slots;
     for (guint i = 0; i < replica->n_batches; i++)
@@ -37,7 +60,8 @@ gboolean entry_blocked(const Replica *replica) {
     if (!head)
         return TRUE;
     if (replica->plan->role == ROLE_PREFILL)
-        return replica->pool->backpressure.paused || replica->pool->reservation_blocked;
+        return replica->pool->backpressure.paused || replica->pool->reservation_blocked ||
+               !prefill_kv_fits(replica, head);
     return !open_batch(replica) || !decode_can_reserve(replica, head);
 }
 
@@ -47,7 +71,7 @@ gboolean entry_quiet(const Pool *pool) {
 }
 
 void entry_wake(Replica *replica) {
-    if (entry_blocked(replica))
+    if (replica->simulation->stopping || entry_blocked(replica))
         return;
     Stage *first = &replica->stages[0];
     if (replica->plan->role == ROLE_PREFILL) {
@@ -85,21 +109,6 @@ static void look_up_prefix(Replica *replica, Served *served) {
         served->public.cached_tokens = cached;
 }
 
-/* KV that a prefill replica holds for a prompt: of one layer a stage when layers leave as they are
- * computed (THInfer eq. 13), of all of them when later chunks or requests need them. */
-static void hold_prefill_kv(Replica *replica, Served *served, double time_s) {
-    const Policy *policy = replica->simulation->setup.policy;
-    gboolean whole =
-        policy->prefill.chunk_tokens > 0 || policy->prefill.prefix_cache != PREFIX_CACHE_OFF;
-    double share =
-        whole ? 1.0
-              : (double)replica->plan->n_stages / (double)replica->simulation->setup.model->layers;
-    served->prefill_kv_bytes =
-        served->prefill_target * (double)replica->simulation->kv_bytes_per_token * share;
-    replica->simulation->ledger->kv_allocated += served->prefill_kv_bytes;
-    time_integral_add(&replica->totals->kv_bytes, time_s, served->prefill_kv_bytes);
-}
-
 void entry_free_kv(Served *served, double time_s) {
     Replica *replica = served->entry;
     replica->simulation->ledger->kv_freed += served->prefill_kv_bytes;
@@ -114,8 +123,10 @@ static Served *admit_head(Replica *replica, Step *step, double time_s) {
     Served *served = admission_queue_peek(replica->queue);
     if (!served || entry_blocked(replica))
         return NULL;
-    if (replica->plan->role == ROLE_PREFILL && !buffer_reserve(pool, served, time_s))
+    if (replica->plan->role == ROLE_PREFILL && !buffer_reserve(pool, served, time_s)) {
+        buffer_dispatch(pool, time_s); /* nothing more is on its way: a short batch may start */
         return NULL;
+    }
     admission_queue_pop(replica->queue);
     count_waiting(replica, time_s, -1);
     simulation->ledger->waited_s += time_s - served->queued_s;

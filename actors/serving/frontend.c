@@ -124,6 +124,7 @@ static void route(Simulation *simulation, Served *served, double time_s) {
     served->entry = replica;
     served->public.pool = replica->pool->index;
     served->public.prefill_replica = replica->plan->index;
+    simulation->loads[chosen].requests++;
     simulation->loads[chosen].outstanding_tokens +=
         (guint64)request->prompt_tokens + request->output_tokens;
     simulation->ledger->prompt_tokens_in += request->prompt_tokens;
@@ -149,6 +150,7 @@ void request_completed(Simulation *simulation, Served *served, double time_s) {
     served->public.completed_s = time_s;
     simulation->ledger->completed++;
     simulation->sample.completed++;
+    simulation->loads[served->entry->load_index].requests--;
     simulation->loads[served->entry->load_index].outstanding_tokens -=
         (guint64)served->public.request.prompt_tokens + served->public.request.output_tokens;
     request_close(simulation, served);

@@ -138,7 +138,8 @@ struct Replica {
     guint steps_in_flight;
     /* entry replicas */
     AdmissionQueue *queue;
-    GQueue partial; /* Served *: prompts begun in chunks, not all scheduled */
+    GQueue partial;         /* Served *: prompts begun in chunks, not all scheduled */
+    double prefill_kv_room; /* bytes for the KV of prompts, over all stages (prefill) */
     PrefixCache *prefix_cache;
     GPtrArray *idle_steps; /* prefill: Step * to use again */
     /* decode and colocated */

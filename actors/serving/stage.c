@@ -2,6 +2,7 @@
  * whole TP group, whose ranks do the same at the same time. */
 #include "actors/serving/numerics.h"
 
+#include "platforms/network.h"
 #include "platforms/topology.h"
 #include <math.h>
 
@@ -67,6 +68,7 @@ static void all_reduce_flows(Stage *stage, const Step *step) {
     guint tp = plan->tp;
     double vectors = step_cost_all_reduces(stage->cost) * all_reduce_bytes(stage, step);
     guint64 bytes = (guint64)(vectors * 2 * (tp - 1) / tp);
+    const Platform *platform = stage->replica->simulation->setup.platform;
     double begin_s = engine_now() + step_cost_all_reduces(stage->cost) * stage->ring_fixed_s;
     stage->transfers_pending = tp;
     for (guint rank = 0; rank < tp; rank++) {
@@ -78,6 +80,8 @@ static void all_reduce_flows(Stage *stage, const Step *step) {
                              .n_parts = 1,
                              .done = ring_flow_done,
                              .data = stage};
+        /* The courier pays the latency of its hop, which is a part of the ring's. */
+        transfer.not_before_s[0] -= network_latency(platform, transfer.from, transfer.to);
         courier_send(stage->replica->simulation, &transfer);
     }
     while (stage->transfers_pending > 0)
@@ -102,7 +106,7 @@ static void wait_until(Stage *stage, double date_s) {
         wake_wait_until(stage->wake, date_s);
 }
 
-static void run_at_step_grain(Stage *stage, const Step *step) {
+static void run_at_step_grain(Stage *stage, Step *step) {
     double start_s = stage->now_s, end_s = start_s + step_seconds(stage, step);
     if (stage->replica->plan->role == ROLE_PREFILL) {
         double layers_end_s = end_s - step_cost_head_seconds(stage->cost, step->sampled);
@@ -111,6 +115,11 @@ static void run_at_step_grain(Stage *stage, const Step *step) {
                                  layers_end_s);
     }
     wait_until(stage, end_s);
+    if (engine_now() < end_s) { /* the run was stopped: no step that counts */
+        stage->now_s = engine_now();
+        step->repeats = 0;
+        return;
+    }
     stage->now_s = end_s;
     if (stage->ring_shared && step_cost_all_reduces(stage->cost) > 0) {
         all_reduce_flows(stage, step);
@@ -188,11 +197,14 @@ static void report_step(Stage *stage, const Step *step, double start_s, double a
 }
 
 static void account_step(Stage *stage, const Step *step, double start_s) {
+    const Simulation *simulation = stage->replica->simulation;
     ReplicaTotals *totals = stage->replica->totals;
+    if (simulation->stopping) /* what would have come after the stop is not of this run */
+        stage->now_s = MIN(stage->now_s, MAX(start_s, simulation->now_s));
     if (!step->counted)
         stage->totals->busy_s += stage->now_s - start_s;
     stage->totals->steps += step->repeats;
-    stage->replica->simulation->ledger->steps += step->repeats;
+    simulation->ledger->steps += step->repeats;
     if (totals->first_busy_s < 0)
         totals->first_busy_s = start_s;
     totals->last_busy_s = MAX(totals->last_busy_s, stage->now_s);

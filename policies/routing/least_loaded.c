@@ -1,4 +1,4 @@
-/* The replica that has the fewest tokens still to compute. */
+/* The replica whose unfinished requests have the fewest tokens, prompts and outputs together. */
 #include "policies/routing/rule.h"
 
 guint routing_least_loaded(Router *router, const ReplicaLoad *loads, guint n) {

@@ -43,14 +43,16 @@ static void draw_pbd(RandomStream *stream, GString *out) {
         "  mode: pbd\n  pools: %" G_GUINT64_FORMAT "\n  kv_reservation: %s\n"
         "  prefill: {dp: %" G_GUINT64_FORMAT ", pp: %" G_GUINT64_FORMAT
         ", micro_batch: %" G_GUINT64_FORMAT ", chunk_tokens: %s}\n"
-        "  buffer: {clusters: %" G_GUINT64_FORMAT ", high_watermark: %s, low_watermark: %s}\n"
+        "  buffer: {clusters: %" G_GUINT64_FORMAT
+        ", high_watermark: %s, low_watermark: %s, backpressure: %s}\n"
         "  decode: {tp: %s, pp: %" G_GUINT64_FORMAT ", dp: %" G_GUINT64_FORMAT
         ", slots: %" G_GUINT64_FORMAT ", batching: %s}\n",
         pick(stream, 1, 2), on_demand ? "on_demand" : CHOOSE(stream, "output", "max_context"),
         pick(stream, 1, 3), pick(stream, 1, 3), pick(stream, 1, 4), CHOOSE(stream, "0", "128"),
         pick(stream, 1, 2), CHOOSE(stream, "0.9", "0.01", "0.002"),
-        CHOOSE(stream, "0.001", "0.002"), CHOOSE(stream, "1", "2", "4", "8"), pick(stream, 1, 3),
-        pick(stream, 1, 2), pick(stream, 1, 9), continuous ? "continuous" : "synchronous");
+        CHOOSE(stream, "0.001", "0.002"), CHOOSE(stream, "watermark", "off"),
+        CHOOSE(stream, "1", "2", "4", "8"), pick(stream, 1, 3), pick(stream, 1, 2),
+        pick(stream, 1, 9), continuous ? "continuous" : "synchronous");
 }
 
 static void draw_colocated(RandomStream *stream, GString *out) {
@@ -74,6 +76,10 @@ static void squeeze(Experiment *experiment) {
         if (replica->role != ROLE_PREFILL)
             replica->kv_tokens = MIN(replica->kv_tokens, 1500);
     }
+    /* Room in the buffer for one to five of the longest requests, unlike from run to run. */
+    for (guint i = 0; i < experiment->plan->n_buffers; i++)
+        experiment->plan->buffers[i].bytes =
+            (double)(1 + (experiment->seed + i) % 5) * 1000 * 524288;
 }
 
 static char *draw_experiment(guint64 seed) {

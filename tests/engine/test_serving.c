@@ -224,6 +224,32 @@ static void test_a_deadlock_says_who_waits_for_whom(void) {
     g_assert_cmpuint(result->ledger.dropped, ==, 2);
 }
 
+/* KV in the buffer, a full queue behind it, and nobody who can take it. */
+static void starve_all_pools(Experiment *experiment) {
+    starve_first_pool(experiment);
+    experiment->plan->replicas[experiment->plan->n_replicas - 1].kv_tokens = 10000;
+}
+
+static void test_a_deadlock_with_a_full_buffer_is_reported_too(void) {
+    const char *text = HEADER "policy:\n  mode: pbd\n  pools: 2\n  routing: round_robin\n"
+                              "  max_context: 600\n  buffer: {clusters: 1, high_watermark: 0.04, "
+                              "low_watermark: 0.01}\n  decode: {tp: 4}\n" FIXED("40", "500", "60");
+    g_autoptr(RunResult) result = run_experiment(text, &(RunOptions){.tamper = starve_all_pools});
+    g_assert_cmpint(result->outcome, ==, OUTCOME_DEADLOCK);
+    g_assert_nonnull(strstr(result->message, "in the buffer wait for a decode replica"));
+    g_assert_nonnull(strstr(result->message, "queued"));
+}
+
+/* All KV may reach the buffer before the last prompt's step has ended: the short batch must start.
+ */
+static void test_a_synchronous_batch_starts_short_when_the_buffer_is_full(void) {
+    g_autoptr(RunResult) result = run_with(
+        HEADER "policy:\n  mode: pbd\n  max_context: 640\n  buffer: {backpressure: off}\n"
+               "  decode: {tp: 4, slots: 100, batching: synchronous}\n" FIXED("80", "512", "8"),
+        NULL);
+    g_assert_cmpuint(result->ledger.completed, ==, 80);
+}
+
 static void test_an_interrupted_run_drops_what_is_open(void) {
     g_autoptr(RunResult) result = run_experiment(HEADER PBD FIXED("100", "300", "30"),
                                                  &(RunOptions){.interrupt_after_events = 150});
@@ -270,6 +296,10 @@ int main(int argc, char **argv) {
     g_test_add_func("/serving/chunks", test_chunked_prefill_shortens_the_longest_gap);
     g_test_add_func("/serving/prefix-cache", test_prefix_hits_shorten_prefill);
     g_test_add_func("/serving/deadlock", test_a_deadlock_says_who_waits_for_whom);
+    g_test_add_func("/serving/deadlock/full-buffer",
+                    test_a_deadlock_with_a_full_buffer_is_reported_too);
+    g_test_add_func("/serving/short-batch",
+                    test_a_synchronous_batch_starts_short_when_the_buffer_is_full);
     g_test_add_func("/serving/interrupted", test_an_interrupted_run_drops_what_is_open);
     g_test_add_func("/serving/seeds", test_seeds_decide_the_run);
     return g_test_run();

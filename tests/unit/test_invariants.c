@@ -38,7 +38,7 @@ typedef struct Fault {
 #define AT(member) offsetof(Ledger, member)
 static const Fault faults[] = {
     {AT(steps), COUNT, 0,
-     "something happened: 5 requests arrived, 1 were rejected and no step ran"},
+     "something happened: of 5 requests that arrived, 1 were rejected, and nothing was computed"},
     {AT(completed), COUNT, 3, "requests arrived = completed + rejected: 5 is not 4"},
     {AT(completed), COUNT, 5, "requests arrived = completed + rejected: 5 is not 6"},
     {AT(dropped), COUNT, 1, "requests dropped = 0: 1 is not 0"},

@@ -98,19 +98,40 @@ static void test_refuses_what_exists(Place *place, gconstpointer data) {
     g_assert_cmpstr(old, ==, "old");
 }
 
+static void make_old_results(const Place *place) {
+    g_autofree char *file = g_build_filename(place->path, "run.json", NULL);
+    g_assert_cmpint(g_mkdir(place->path, 0777), ==, 0);
+    g_assert_true(g_file_set_contents(file, "old", -1, NULL));
+}
+
 static void test_force_replaces_the_whole_folder(Place *place, gconstpointer data) {
     (void)data;
     g_autoptr(GError) error = NULL;
-    make_old_folder(place);
+    make_old_results(place);
     g_autoptr(OutputFolder) folder = output_folder_open(place->path, TRUE, &error);
     write_file(folder, "new.txt", "new");
-    g_autofree char *kept = content(place, "inner/old.txt");
+    g_autofree char *kept = content(place, "run.json");
     g_assert_cmpstr(kept, ==, "old"); /* until commit */
     g_assert_true(output_folder_commit(folder, &error));
     g_autofree char *text = content(place, "new.txt");
     g_assert_cmpstr(text, ==, "new");
     g_assert_cmpuint(entries(place->path), ==, 1);
     g_assert_cmpuint(entries(place->root), ==, 1);
+}
+
+/* Somebody's folder, or the one we stand in, is no result of ours. */
+static void test_force_does_not_replace_other_folders(Place *place, gconstpointer data) {
+    (void)data;
+    g_autoptr(GError) error = NULL;
+    make_old_folder(place);
+    g_assert_null(output_folder_open(place->path, TRUE, &error));
+    g_assert_true(g_str_has_suffix(error->message,
+                                   "is not a folder of results; --force replaces only those"));
+    g_autofree char *old = content(place, "inner/old.txt");
+    g_assert_cmpstr(old, ==, "old");
+    g_clear_error(&error);
+    g_assert_null(output_folder_open(".", TRUE, &error));
+    g_assert_error(error, INPUT_ERROR, INPUT_ERROR_CONFLICT);
 }
 
 static void test_force_does_not_replace_a_file(Place *place, gconstpointer data) {
@@ -127,7 +148,7 @@ static void test_force_does_not_follow_links(Place *place, gconstpointer data) {
     (void)data;
     g_autoptr(GError) error = NULL;
     g_autofree char *target = g_build_filename(place->root, "target", NULL);
-    g_autofree char *file = g_build_filename(target, "precious", NULL);
+    g_autofree char *file = g_build_filename(target, "run.json", NULL);
     g_assert_cmpint(g_mkdir(target, 0777), ==, 0);
     g_assert_true(g_file_set_contents(file, "precious", -1, NULL));
     g_assert_cmpint(symlink(target, place->path), ==, 0);
@@ -186,6 +207,7 @@ int main(int argc, char **argv) {
     add("uncommitted_leaves_nothing", test_uncommitted_leaves_nothing);
     add("refuses_what_exists", test_refuses_what_exists);
     add("force_replaces_the_whole_folder", test_force_replaces_the_whole_folder);
+    add("force_does_not_replace_other_folders", test_force_does_not_replace_other_folders);
     add("force_does_not_replace_a_file", test_force_does_not_replace_a_file);
     add("force_does_not_follow_links", test_force_does_not_follow_links);
     add("folder_that_appeared_meanwhile_is_kept", test_folder_that_appeared_meanwhile_is_kept);

@@ -3,7 +3,7 @@
 typedef struct Case {
     const char *name;
     RoutingKind kind;
-    guint64 waiting[4], tokens[4];
+    guint64 requests[4], tokens[4];
     guint n, expected;
 } Case;
 
@@ -12,7 +12,7 @@ static const Case cases[] = {
     {"least_loaded/tie_to_lowest", ROUTING_LEAST_LOADED, {9, 9, 0, 0}, {30, 20, 20, 20}, 4, 1},
     {"least_loaded/only_one", ROUTING_LEAST_LOADED, {5}, {7}, 1, 0},
     {"least_loaded/last", ROUTING_LEAST_LOADED, {0, 0, 0, 9}, {4, 3, 2, 1}, 4, 3},
-    {"shortest_queue/fewest_waiting", ROUTING_SHORTEST_QUEUE, {4, 3, 2, 3}, {1, 1, 99, 1}, 4, 2},
+    {"shortest_queue/fewest_requests", ROUTING_SHORTEST_QUEUE, {4, 3, 2, 3}, {1, 1, 99, 1}, 4, 2},
     {"shortest_queue/tie_to_lowest", ROUTING_SHORTEST_QUEUE, {2, 2, 2, 2}, {9, 1, 0, 1}, 4, 0},
     {"shortest_queue/only_one", ROUTING_SHORTEST_QUEUE, {8}, {8}, 1, 0},
 };
@@ -21,7 +21,7 @@ static void chooses_by_its_measure(gconstpointer data) {
     const Case *row = data;
     ReplicaLoad loads[4];
     for (guint i = 0; i < row->n; i++)
-        loads[i] = (ReplicaLoad){row->waiting[i], row->tokens[i]};
+        loads[i] = (ReplicaLoad){row->requests[i], row->tokens[i]};
     Router router = router_new(row->kind);
     /* Asked twice: nothing but the loads decides. */
     g_assert_cmpuint(router_choose(&router, loads, row->n), ==, row->expected);
@@ -43,11 +43,11 @@ static void equal_requests_spread_evenly(void) {
         Router router = router_new(kinds[k]);
         for (guint i = 0; i < 50; i++) {
             guint chosen = router_choose(&router, loads, 5);
-            loads[chosen].waiting++;
+            loads[chosen].requests++;
             loads[chosen].outstanding_tokens += 640;
         }
         for (guint i = 0; i < 5; i++)
-            g_assert_cmpuint(loads[i].waiting, ==, 10);
+            g_assert_cmpuint(loads[i].requests, ==, 10);
     }
 }
 
