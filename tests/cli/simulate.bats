@@ -42,17 +42,22 @@ load common
 
 @test "--output makes parents, and refuses a folder that is there unless --force" {
     "$INFERGRID" simulate --quiet "$pbd" -o a/b/results >/dev/null
-    touch a/b/results/mine
+    touch a/b/results/trace.json
     infergrid simulate --quiet "$pbd" -o a/b/results
     equal "$status" 2
     equal "$output" ''
     equal "$stderr" "'a/b/results' exists (use --force to replace it)"
-    [ -e a/b/results/mine ]
+    [ -e a/b/results/trace.json ]
     infergrid simulate --quiet "$pbd" -o a/b/results --force
     equal "$status" 0
-    [ ! -e a/b/results/mine ]
+    [ ! -e a/b/results/trace.json ]
     [ -e a/b/results/summary.json ]
     equal "$(ls -A a/b)" results
+    touch a/b/results/mine
+    infergrid simulate --quiet "$pbd" -o a/b/results --force
+    equal "$status" 2
+    equal "$stderr" "'a/b/results' is not a folder of results; --force replaces only those"
+    [ -e a/b/results/mine ]
 }
 
 @test "options that need another say so" {
