@@ -6,7 +6,7 @@
  *   - norm, RoPE, activation and residual are fused into their linear neighbours: their activations
  *     never leave the chip, and their arithmetic is not counted as multiply-accumulates;
  *   - EMBEDDING reads one row a token and writes it. */
-#include "workloads/op_graph.h"
+#include "workloads/op_graph_build.h"
 
 static const char *const kind_names[N_OP_KINDS] = {
     [OP_EMBEDDING] = "embedding",
@@ -107,7 +107,7 @@ static Op op_embedding(const Model *model, guint64 tokens) {
     return op;
 }
 
-static OpGraph *graph_new(gsize reserved_ops) {
+OpGraph *op_graph_new(gsize reserved_ops) {
     OpGraph *graph = g_new0(OpGraph, 1);
     graph->ops = g_array_sized_new(FALSE, FALSE, sizeof(Op), (guint)reserved_ops);
     graph->units = g_array_new(FALSE, FALSE, sizeof(FusionUnit));
@@ -122,19 +122,17 @@ void op_graph_free(OpGraph *graph) {
     g_free(graph);
 }
 
-static void begin_unit(OpGraph *graph, const char *name) {
+void op_graph_begin_unit(OpGraph *graph, const char *name) {
     FusionUnit unit = {.name = name};
     g_array_append_val(graph->units, unit);
 }
 
-/* Adds 'op' to the unit begun last. */
-static void push(OpGraph *graph, Op op) {
+void op_graph_push(OpGraph *graph, Op op) {
     g_array_append_val(graph->ops, op);
     g_array_index(graph->units, FusionUnit, graph->units->len - 1).n_ops++;
 }
 
-/* Points the units at their operators, which lie one after another and move no more. */
-static OpGraph *finish(OpGraph *graph) {
+OpGraph *op_graph_finish(OpGraph *graph) {
     Op *next = (Op *)(void *)graph->ops->data;
     for (guint i = 0; i < graph->units->len; i++) {
         FusionUnit *unit = &g_array_index(graph->units, FusionUnit, i);
@@ -157,32 +155,34 @@ static void push_attention_half(OpGraph *graph, const Model *model, const BatchS
     guint64 query_width = share_of(model->heads, tp) * model->head_dim;
     guint64 kv_width = share_of(model->kv_heads, tp) * model->head_dim;
     DataType type = model->data_type;
-    begin_unit(graph, "attention");
-    push(graph, op_norm(model, tokens));
-    push(graph, add_bias(op_linear("qkv", tokens, query_width + 2 * kv_width, model->hidden, type),
-                         model->qkv_bias));
-    push(graph, op_fused(OP_ROPE, tokens, query_width + kv_width, type));
+    op_graph_begin_unit(graph, "attention");
+    op_graph_push(graph, op_norm(model, tokens));
+    op_graph_push(
+        graph, add_bias(op_linear("qkv", tokens, query_width + 2 * kv_width, model->hidden, type),
+                        model->qkv_bias));
+    op_graph_push(graph, op_fused(OP_ROPE, tokens, query_width + kv_width, type));
     for (gsize i = 0; batch && i < batch->n_segments; i++)
-        push(graph, op_attention(model, batch->segments[i], tp));
-    push(graph,
-         add_bias(op_linear("out", tokens, model->hidden, query_width, type), model->out_bias));
+        op_graph_push(graph, op_attention(model, batch->segments[i], tp));
+    op_graph_push(graph, add_bias(op_linear("out", tokens, model->hidden, query_width, type),
+                                  model->out_bias));
     if (tp > 1)
-        push(graph, op_all_reduce(model, tokens));
-    push(graph, op_fused(OP_ADD, tokens, model->hidden, type));
+        op_graph_push(graph, op_all_reduce(model, tokens));
+    op_graph_push(graph, op_fused(OP_ADD, tokens, model->hidden, type));
 }
 
 static void push_feed_forward_half(OpGraph *graph, const Model *model, guint64 tokens, guint tp) {
     guint64 width = share_of(model->ffn, tp);
     DataType type = model->data_type;
-    begin_unit(graph, "feed_forward");
-    push(graph, op_norm(model, tokens));
-    push(graph,
-         add_bias(op_linear("gate_up", tokens, 2 * width, model->hidden, type), model->mlp_bias));
-    push(graph, op_fused(OP_ACTIVATION, tokens, width, type));
-    push(graph, add_bias(op_linear("down", tokens, model->hidden, width, type), model->mlp_bias));
+    op_graph_begin_unit(graph, "feed_forward");
+    op_graph_push(graph, op_norm(model, tokens));
+    op_graph_push(graph, add_bias(op_linear("gate_up", tokens, 2 * width, model->hidden, type),
+                                  model->mlp_bias));
+    op_graph_push(graph, op_fused(OP_ACTIVATION, tokens, width, type));
+    op_graph_push(graph,
+                  add_bias(op_linear("down", tokens, model->hidden, width, type), model->mlp_bias));
     if (tp > 1)
-        push(graph, op_all_reduce(model, tokens));
-    push(graph, op_fused(OP_ADD, tokens, model->hidden, type));
+        op_graph_push(graph, op_all_reduce(model, tokens));
+    op_graph_push(graph, op_fused(OP_ADD, tokens, model->hidden, type));
 }
 
 #define MAX_SHARED_OPS 12 /* a layer's operators without attention */
@@ -190,45 +190,45 @@ static void push_feed_forward_half(OpGraph *graph, const Model *model, guint64 t
 OpGraph *op_graph_layer(const Model *model, const BatchShape *batch, guint tp) {
     g_assert(tp > 0);
     guint64 tokens = batch_tokens(batch);
-    OpGraph *graph = graph_new(MAX_SHARED_OPS + batch->n_segments);
+    OpGraph *graph = op_graph_new(MAX_SHARED_OPS + batch->n_segments);
     if (tokens > 0) {
         push_attention_half(graph, model, batch, tokens, tp);
         push_feed_forward_half(graph, model, tokens, tp);
     }
-    return finish(graph);
+    return op_graph_finish(graph);
 }
 
 OpGraph *op_graph_layer_shared(const Model *model, guint64 tokens, guint tp) {
     g_assert(tp > 0);
-    OpGraph *graph = graph_new(MAX_SHARED_OPS);
+    OpGraph *graph = op_graph_new(MAX_SHARED_OPS);
     if (tokens > 0) {
         push_attention_half(graph, model, NULL, tokens, tp);
         push_feed_forward_half(graph, model, tokens, tp);
     }
-    return finish(graph);
+    return op_graph_finish(graph);
 }
 
 /* The table is not split: every rank looks up every token, so that no exchange follows. */
 OpGraph *op_graph_embedding(const Model *model, const BatchShape *batch, guint tp) {
     g_assert(tp > 0);
     guint64 tokens = batch_tokens(batch);
-    OpGraph *graph = graph_new(1);
+    OpGraph *graph = op_graph_new(1);
     if (tokens > 0) {
-        begin_unit(graph, "embedding");
-        push(graph, op_embedding(model, tokens));
+        op_graph_begin_unit(graph, "embedding");
+        op_graph_push(graph, op_embedding(model, tokens));
     }
-    return finish(graph);
+    return op_graph_finish(graph);
 }
 
 OpGraph *op_graph_head(const Model *model, const BatchShape *batch, guint tp) {
     g_assert(tp > 0);
     guint64 rows = batch->sampled;
-    OpGraph *graph = graph_new(2);
+    OpGraph *graph = op_graph_new(2);
     if (rows > 0) {
-        begin_unit(graph, "head");
-        push(graph, op_norm(model, rows));
-        push(graph, op_linear("lm_head", rows, share_of(model->vocab, tp), model->hidden,
-                              model->data_type));
+        op_graph_begin_unit(graph, "head");
+        op_graph_push(graph, op_norm(model, rows));
+        op_graph_push(graph, op_linear("lm_head", rows, share_of(model->vocab, tp), model->hidden,
+                                       model->data_type));
     }
-    return finish(graph);
+    return op_graph_finish(graph);
 }

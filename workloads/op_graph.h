@@ -75,6 +75,12 @@ OpGraph *op_graph_layer_shared(const Model *model, guint64 tokens, guint tp);
  * sampled rows). One unit each. No graph has operators or units for no rows. */
 OpGraph *op_graph_embedding(const Model *model, const BatchShape *batch, guint tp);
 OpGraph *op_graph_head(const Model *model, const BatchShape *batch, guint tp);
+/* The same without fusion: Q, K, V, gate and up are operators of their own, and so is everything of
+ * low density, with its operands and result in off-chip memory (op_list.h). The units are the same:
+ * the order, not what is fused. Attention stays one operator a request. */
+OpGraph *op_graph_layer_apart(const Model *model, const BatchShape *batch, guint tp);
+OpGraph *op_graph_layer_shared_apart(const Model *model, guint64 tokens, guint tp);
+OpGraph *op_graph_head_apart(const Model *model, const BatchShape *batch, guint tp);
 void op_graph_free(OpGraph *graph);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OpGraph, op_graph_free)
 
