@@ -118,6 +118,8 @@ static void stage_init(Stage *stage, Replica *replica, guint index) {
                                                    .tp = plan->tp,
                                                    .first = index == 0,
                                                    .last = index + 1 == replica->plan->n_stages});
+    if (simulation->setup.policy->grain == GRAIN_OPERATOR)
+        stage->cluster = cluster_new(simulation->setup.platform, plan->clusters[0], NULL, NULL);
     network_ring_all_reduce_line(simulation->setup.platform, plan->clusters, plan->tp,
                                  &stage->ring_fixed_s, &stage->ring_per_byte_s);
 }
@@ -126,6 +128,7 @@ static void batch_init(MicroBatch *batch, Replica *replica, guint index) {
     batch->replica = replica;
     batch->index = index;
     batch->members = g_ptr_array_new();
+    batch->bases = g_array_new(FALSE, FALSE, sizeof(guint32));
     batch->joining = g_ptr_array_new();
     batch->parked = TRUE;
     batch->step.batch = batch;
@@ -246,7 +249,7 @@ static void simulation_init(Simulation *simulation) {
     const SimulationSetup *setup = &simulation->setup;
     Ledger *ledger = simulation->ledger;
     want_what_observers_want(simulation);
-    simulation->device = device_model(setup->platform);
+    simulation->device = device_model(setup->platform, setup->costs);
     simulation->kv_bytes_per_token = model_kv_bytes_per_token(setup->model);
     simulation->n_pools = ledger->n_pools = count_pools(setup->plan);
     simulation->n_replicas = ledger->n_replicas = setup->plan->n_replicas;
@@ -291,10 +294,12 @@ static void replica_clear(Replica *replica) {
         wake_free(stage->wake);
         g_queue_clear(&stage->inbox);
         g_array_unref(stage->segments);
+        cluster_free(stage->cluster);
     }
     g_free(replica->stages);
     for (guint i = 0; i < replica->n_batches; i++) {
         g_ptr_array_unref(replica->batches[i].members);
+        g_array_unref(replica->batches[i].bases);
         g_ptr_array_unref(replica->batches[i].joining);
         step_release(&replica->batches[i].step);
     }

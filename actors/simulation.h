@@ -5,6 +5,7 @@
 
 #include "actors/kernels/kernels.h"
 #include "actors/ledger.h"
+#include "platforms/op_costs.h"
 #include "workloads/checkpoint.h"
 #include <signal.h>
 
@@ -25,6 +26,7 @@ typedef struct NumericsSetup {
 
 typedef struct SimulationSetup {
     const Platform *platform;
+    const OpCosts *costs; /* of every operator of the plan */
     const Model *model;
     const Policy *policy;
     const Plan *plan;

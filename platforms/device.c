@@ -2,9 +2,48 @@
 
 static const DeviceClass *const classes[] = {[DEVICE_MT3000] = &device_mt3000};
 
-DeviceModel device_model(const Platform *platform) {
+/* Vector operations for an element of the result; exp and division in a few steps. Assumed. */
+static const guint operations[N_OP_KINDS] = {
+    [OP_NORM] = 4,    [OP_ROPE] = 3, [OP_ACTIVATION] = 10, [OP_ADD] = 1, [OP_SCALE] = 1,
+    [OP_SOFTMAX] = 8, [OP_SILU] = 9, [OP_MUL] = 1,         [OP_MASK] = 1};
+
+DeviceModel device_model(const Platform *platform, const OpCosts *costs) {
     g_assert((guint)platform->kind < G_N_ELEMENTS(classes));
-    return (DeviceModel){.class = classes[platform->kind], .platform = platform};
+    return (DeviceModel){.class = classes[platform->kind], .platform = platform, .costs = costs};
+}
+
+guint device_unit_launches(const DeviceModel *device) {
+    return op_costs_modes(device->costs).launch_each ? 0 : 1;
+}
+
+double device_low_density_seconds(const Platform *platform, const Op *op) {
+    const ClusterSpec *cluster = &platform->cluster;
+    double lanes = (double)(cluster->dsps * cluster->macs_per_cycle_fp32);
+
+    return (double)op->m * (double)op->n * operations[op->kind] / lanes / cluster->clock_hz;
+}
+
+double device_fp32_bytes(const Op *op) {
+    return (op->weight_bytes + op->bytes_in + op->bytes_out) * sizeof(float) /
+           data_type_bytes(op->data_type);
+}
+
+OpGraph *device_layer(const DeviceModel *device, const Model *model, const BatchShape *batch,
+                      guint tp) {
+    return op_costs_modes(device->costs).apart ? op_graph_layer_apart(model, batch, tp)
+                                               : op_graph_layer(model, batch, tp);
+}
+
+OpGraph *device_layer_shared(const DeviceModel *device, const Model *model, guint64 tokens,
+                             guint tp) {
+    return op_costs_modes(device->costs).apart ? op_graph_layer_shared_apart(model, tokens, tp)
+                                               : op_graph_layer_shared(model, tokens, tp);
+}
+
+OpGraph *device_head(const DeviceModel *device, const Model *model, const BatchShape *batch,
+                     guint tp) {
+    return op_costs_modes(device->costs).apart ? op_graph_head_apart(model, batch, tp)
+                                               : op_graph_head(model, batch, tp);
 }
 
 void unit_cost_add(UnitCost *sum, const UnitCost *term) {

@@ -3,12 +3,13 @@
 #ifndef PLATFORMS_DEVICE_H
 #define PLATFORMS_DEVICE_H
 
+#include "platforms/op_costs.h"
 #include "platforms/platform.h"
 #include "workloads/op_graph.h"
 
 typedef struct UnitCost {
     double seconds;   /* launch + execution */
-    double compute_s; /* time the multiply-accumulates need on their own */
+    double compute_s; /* time the multiply-accumulates need at the peak */
     double memory_s;  /* time the off-chip bytes need on their own */
     double launch_s;  /* hthreads create + launch */
     double macs;
@@ -19,23 +20,41 @@ typedef struct UnitCost {
 typedef struct DeviceModel DeviceModel;
 typedef struct DeviceClass {
     const char *name;
-    /* One operator without launch: two concurrent activities, its multiply-accumulates and its
-     * off-chip bytes; the longer one is its time. ALL_REDUCE costs nothing here: it is network. */
+    /* One operator, with the launches of its own. ALL_REDUCE costs nothing here: it is network. */
     UnitCost (*op_cost)(const DeviceModel *device, const Op *op);
-    /* One launch and the operators of the unit one after another. */
+    guint64 (*op_launches)(const DeviceModel *device, const Op *op);
+    /* The launch of the unit, where it is one, and its operators one after another. */
     UnitCost (*unit_cost)(const DeviceModel *device, const FusionUnit *unit);
     double (*memory_capacity)(const DeviceModel *device); /* usable bytes */
 } DeviceClass;
 struct DeviceModel {
     const DeviceClass *class;
     const Platform *platform; /* borrowed */
+    const OpCosts *costs;     /* borrowed: how operators are made and what was found of them */
 };
 
 /* The kinds there are; reach them through device_model. */
 extern const DeviceClass device_mt3000;
 
-/* The device of the platform's kind. Borrows the platform. */
-DeviceModel device_model(const Platform *platform);
+/* The device of the platform's kind. Borrows both. */
+DeviceModel device_model(const Platform *platform, const OpCosts *costs);
+
+/* Launches of any unit, beside those of its operators: none where these are launched by themselves.
+ */
+guint device_unit_launches(const DeviceModel *device);
+/* Seconds of computing of an operator of low density (all but LINEAR and ATTENTION): a few vector
+ * operations for each element of its result, on all DSPs. */
+double device_low_density_seconds(const Platform *platform, const Op *op);
+/* The off-chip bytes of an operator when it is made of FP32. */
+double device_fp32_bytes(const Op *op);
+
+/* The graphs of op_graph.h in the way that the device makes its operators: fused or apart. */
+OpGraph *device_layer(const DeviceModel *device, const Model *model, const BatchShape *batch,
+                      guint tp);
+OpGraph *device_layer_shared(const DeviceModel *device, const Model *model, guint64 tokens,
+                             guint tp);
+OpGraph *device_head(const DeviceModel *device, const Model *model, const BatchShape *batch,
+                     guint tp);
 
 void unit_cost_add(UnitCost *sum, const UnitCost *term);
 

@@ -25,10 +25,9 @@ typedef struct ClusterSpec {
     double ddr_bytes;          /* installed */
     double ddr_usable_bytes;   /* for weights, KV and overhead (THInfer eq. 16) */
     double ddr_bytes_per_s;
-    double gsm_bytes_per_s;      /* between GSM and the SM and AM of all DSPs together */
-    double linear_efficiency;    /* share of peak that Linear kernels reach when compute-bound */
-    double attention_efficiency; /* … and attention kernels */
+    double gsm_bytes_per_s;          /* between GSM and the SM and AM of all DSPs together */
     double softmax_cycles_per_score; /* of a DSP, in attention's blocks */
+    double reference_bytes_per_s;    /* at which unblocked FP32 kernels touch memory */
 } ClusterSpec;
 
 typedef struct HthreadsSpec {

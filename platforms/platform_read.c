@@ -52,12 +52,10 @@ static const YamlField cluster_fields[] = {
          MAX_RATE, "off-chip bandwidth of the cluster"),
     REAL("gsm_bandwidth", ClusterSpec, gsm_bytes_per_s, DIMENSION_BYTES_PER_S, YAML_ABOVE_ZERO,
          MAX_RATE, "between GSM and the SM and AM of all DSPs together"),
-    REAL("linear_efficiency", ClusterSpec, linear_efficiency, DIMENSION_NONE, YAML_ABOVE_ZERO, 1,
-         "share of peak of compute-bound Linear kernels"),
-    REAL("attention_efficiency", ClusterSpec, attention_efficiency, DIMENSION_NONE, YAML_ABOVE_ZERO,
-         1, "share of peak of compute-bound attention kernels"),
     REAL("softmax_cycles_per_score", ClusterSpec, softmax_cycles_per_score, DIMENSION_NONE,
          YAML_ABOVE_ZERO, MAX_SOFTMAX_CYCLES, "cycles a DSP takes for one score of a row"),
+    REAL("reference_bandwidth", ClusterSpec, reference_bytes_per_s, DIMENSION_BYTES_PER_S,
+         YAML_ABOVE_ZERO, MAX_RATE, "at which unblocked FP32 kernels touch memory"),
 };
 
 static const YamlField hthreads_fields[] = {

@@ -5,22 +5,14 @@
 #define REMEMBERED_ROWS 8192
 #define UNKNOWN (-1.0) /* seconds of a cost not computed yet */
 
-/* y = fixed + slope · context */
-typedef struct Line {
-    double fixed, slope;
-} Line;
-
 struct StepCost {
     const DeviceModel *device;
     const Model *model;
     StageShape shape;
-    GArray *shared; /* UnitCost by tokens: embedding and all layers without attention */
-    GArray *head;   /* UnitCost by sampled rows */
-    GArray *decode; /* double by batch: seconds of a decode step without attention */
-    /* Attention of one decoding request in all layers lasts the longer of the two. For a batch the
-     * longer of the two sums is the sum of the longer ones as long as the same one is longer for
-     * every request: memory on an MT-3000 (its DDR feeds 1 MAC where its DSPs do hundreds). */
-    Line attention_compute_s, attention_memory_s;
+    GArray *shared;    /* UnitCost by tokens: embedding and all layers without attention */
+    GArray *head;      /* UnitCost by sampled rows */
+    GArray *decode;    /* double by batch: seconds of a decode step without attention */
+    GArray *attention; /* double by context: seconds of one decoding request in all layers */
 };
 
 static UnitCost scaled(UnitCost cost, double factor) {
@@ -44,7 +36,8 @@ static UnitCost graph_cost(const DeviceModel *device, const OpGraph *graph) {
 }
 
 static UnitCost compute_shared(const StepCost *cost, guint32 tokens) {
-    g_autoptr(OpGraph) layer = op_graph_layer_shared(cost->model, tokens, cost->shape.tp);
+    g_autoptr(OpGraph) layer =
+        device_layer_shared(cost->device, cost->model, tokens, cost->shape.tp);
     UnitCost sum = scaled(graph_cost(cost->device, layer), cost->shape.layers);
     if (!cost->shape.first)
         return sum;
@@ -60,7 +53,7 @@ static UnitCost compute_head(const StepCost *cost, guint32 sampled) {
     if (!cost->shape.last)
         return (UnitCost){0};
     BatchShape batch = {.sampled = sampled};
-    g_autoptr(OpGraph) head = op_graph_head(cost->model, &batch, cost->shape.tp);
+    g_autoptr(OpGraph) head = device_head(cost->device, cost->model, &batch, cost->shape.tp);
     return graph_cost(cost->device, head);
 }
 
@@ -85,21 +78,6 @@ static UnitCost attention_cost(const StepCost *cost, Segment segment) {
     return cost->device->class->op_cost(cost->device, &op);
 }
 
-static Line line_through(double x0, double y0, double x1, double y1) {
-    double slope = (y1 - y0) / (x1 - x0);
-    return (Line){.fixed = y0 - slope * x0, .slope = slope};
-}
-
-/* Both parts of a decode step's attention are linear in the context: two points tell them. */
-static void find_attention_lines(StepCost *cost) {
-    const guint32 near_past = 0, far_past = 65535;
-    UnitCost near_cost = scaled(attention_cost(cost, (Segment){1, near_past}), cost->shape.layers);
-    UnitCost far_cost = scaled(attention_cost(cost, (Segment){1, far_past}), cost->shape.layers);
-    double x0 = near_past + 1.0, x1 = far_past + 1.0;
-    cost->attention_compute_s = line_through(x0, near_cost.compute_s, x1, far_cost.compute_s);
-    cost->attention_memory_s = line_through(x0, near_cost.memory_s, x1, far_cost.memory_s);
-}
-
 StepCost *step_cost_new(const DeviceModel *device, const Model *model, StageShape shape) {
     g_assert(shape.tp > 0);
     StepCost *cost = g_new0(StepCost, 1);
@@ -107,7 +85,7 @@ StepCost *step_cost_new(const DeviceModel *device, const Model *model, StageShap
     cost->shared = g_array_new(FALSE, FALSE, sizeof(UnitCost));
     cost->head = g_array_new(FALSE, FALSE, sizeof(UnitCost));
     cost->decode = g_array_new(FALSE, FALSE, sizeof(double));
-    find_attention_lines(cost);
+    cost->attention = g_array_new(FALSE, FALSE, sizeof(double));
     return cost;
 }
 
@@ -117,6 +95,7 @@ void step_cost_free(StepCost *cost) {
     g_array_unref(cost->shared);
     g_array_unref(cost->head);
     g_array_unref(cost->decode);
+    g_array_unref(cost->attention);
     g_free(cost);
 }
 
@@ -155,19 +134,36 @@ static void know_decode(StepCost *cost, guint32 batch) {
     }
 }
 
-static double on_line(Line line, guint32 batch, guint64 contexts) {
-    return line.fixed * batch + line.slope * (double)contexts;
+/* Extends the table of contexts to 'context', at least doubling it, and computes its entry. */
+static double know_attention(StepCost *cost, guint32 context) {
+    guint len = MAX(MAX(context + 1, 2 * cost->attention->len), 1024);
+    double unknown = UNKNOWN;
+    if (context >= cost->attention->len)
+        while (cost->attention->len < len)
+            g_array_append_val(cost->attention, unknown);
+    double seconds = attention_cost(cost, (Segment){1, context - 1}).seconds * cost->shape.layers;
+    g_array_index(cost->attention, double, context) = seconds;
+    return seconds;
 }
 
-double step_cost_decode_seconds(StepCost *cost, guint32 batch, guint64 contexts) {
+static double known_attention(StepCost *cost, guint32 context) {
+    if (G_UNLIKELY(context >= cost->attention->len))
+        return know_attention(cost, context);
+    double seconds = g_array_index(cost->attention, double, context);
+    return G_LIKELY(seconds >= 0.0) ? seconds : know_attention(cost, context);
+}
+
+double step_cost_decode_seconds(StepCost *cost, const guint32 *contexts, guint batch,
+                                guint32 further) {
+    double attention_s = 0.0;
+    for (guint i = 0; i < batch; i++)
+        attention_s += known_attention(cost, contexts[i] + further);
     if (batch >= cost->decode->len)
         know_decode(cost, batch);
     double *shared_s = &g_array_index(cost->decode, double, batch);
     if (G_UNLIKELY(*shared_s < 0.0))
         *shared_s = compute_decode(cost, batch);
-    double compute_s = on_line(cost->attention_compute_s, batch, contexts);
-    double memory_s = on_line(cost->attention_memory_s, batch, contexts);
-    return *shared_s + MAX(compute_s, memory_s);
+    return *shared_s + attention_s;
 }
 
 double step_cost_head_seconds(StepCost *cost, guint32 sampled) {

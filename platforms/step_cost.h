@@ -1,7 +1,7 @@
 /* What a step costs on a stage: the sum of unit costs over its layers, arranged so that a decode
- * step is O(1) in the batch. Shared-weight operators depend on the number of tokens alone and are
- * remembered by it; attention is linear in each request's context. A test holds this equal to
- * the sum of unit_cost over the operator graph. */
+ * step is cheap. Shared-weight operators depend on the number of tokens alone and are remembered by
+ * it; so is the attention of one new token, by its context. A test holds this equal to the sum of
+ * unit_cost over the operator graph. */
 #ifndef PLATFORMS_STEP_COST_H
 #define PLATFORMS_STEP_COST_H
 
@@ -25,11 +25,11 @@ StageShape step_cost_shape(const StepCost *cost);
 
 /* Any mix of prefill chunks and decode tokens; all-reduces not included. */
 UnitCost step_cost_batch(StepCost *cost, const BatchShape *batch);
-/* Seconds of a decode step of 'batch' requests whose contexts after the step sum to 'contexts';
- * the same double as step_cost_batch(…).seconds up to rounding, as long as attention is bound by
- * the same thing, memory or computing, for every request (on an MT-3000 always memory); otherwise
- * a lower bound, exact for equal contexts. O(1), amortised. */
-double step_cost_decode_seconds(StepCost *cost, guint32 batch, guint64 contexts);
+/* Seconds of a decode step of 'batch' requests of which number i has contexts[i] + further tokens
+ * (modulo 2^32) after it; the same as step_cost_batch(…).seconds up to rounding. A sum over what is
+ * remembered of each context. */
+double step_cost_decode_seconds(StepCost *cost, const guint32 *contexts, guint batch,
+                                guint32 further);
 /* Of them, the seconds after the last layer: final norm and LM head on 'sampled' rows. */
 double step_cost_head_seconds(StepCost *cost, guint32 sampled);
 /* Bytes of one all-reduce vector for 'tokens' tokens, and how many all-reduces a step has

@@ -65,16 +65,25 @@ guint64 decode_past_tokens(const Served *served) {
            (served->batch->steps_done - served->joined_at) - 1;
 }
 
-/* Tokens in its KV: the latest one generated has none yet. */
-static guint64 member_context(const Served *served) {
-    return (guint64)served->public.request.prompt_tokens + served->public.generated - 1;
+/* What stays the same of a member's tokens in KV, the latest one generated having none yet. */
+static guint32 member_base(const Served *served) {
+    return served->public.request.prompt_tokens + served->generated_before - 1 -
+           (guint32)served->joined_at;
 }
 
-static void find_next_finish(MicroBatch *batch) {
+static void find_bases(MicroBatch *batch) {
+    g_array_set_size(batch->bases, batch->members->len);
+    for (guint i = 0; i < batch->members->len; i++)
+        g_array_index(batch->bases, guint32, i) = member_base(batch->members->pdata[i]);
+}
+
+/* After any change of members. */
+static void members_changed(MicroBatch *batch) {
     guint64 least = G_MAXUINT64;
     for (guint i = 0; i < batch->members->len; i++)
         least = MIN(least, tokens_left(batch, batch->members->pdata[i]));
     batch->steps_to_finish = least;
+    find_bases(batch);
 }
 
 void decode_unpark(MicroBatch *batch) {
@@ -106,7 +115,6 @@ static void let_join(MicroBatch *batch, double time_s) {
         served->decoding = TRUE;
         served->joined_at = batch->steps_done;
         served->generated_before = served->public.generated;
-        batch->contexts += member_context(served);
         g_ptr_array_add(batch->members, served);
         if (served->public.decode_start_s < 0) {
             served->public.decode_start_s = time_s;
@@ -115,7 +123,7 @@ static void let_join(MicroBatch *batch, double time_s) {
         }
     }
     g_ptr_array_set_size(batch->joining, 0);
-    find_next_finish(batch);
+    members_changed(batch);
 }
 
 /* The batch is empty: all slots are free for new requests. */
@@ -127,7 +135,6 @@ static void batch_ended(MicroBatch *batch) {
 static void leave_batch(MicroBatch *batch, Served *served, double time_s) {
     if (policy_of(batch->replica)->decode.batching == BATCHING_CONTINUOUS)
         batch->held--;
-    batch->contexts -= member_context(served);
     batch->replica->simulation->sample.running--;
     served->decoding = FALSE;
     decode_free(served, time_s);
@@ -149,7 +156,7 @@ static void finish_members(MicroBatch *batch, double time_s) {
         request_release(served);
     }
     g_ptr_array_set_size(batch->members, (gint)kept);
-    find_next_finish(batch);
+    members_changed(batch);
     if (kept == 0)
         batch_ended(batch);
 }
@@ -209,7 +216,7 @@ static void grow_kv(MicroBatch *batch, double time_s) {
         growing--;
     }
     if (batch->members->len < before) {
-        find_next_finish(batch);
+        members_changed(batch);
         offer_room(replica, time_s);
     }
     if (batch->members->len == 0)
@@ -258,7 +265,6 @@ static gboolean form(MicroBatch *batch, double time_s) {
     let_join(batch, time_s);
     grow_kv(batch, time_s);
     step->decodes = batch->members->len;
-    step->contexts = batch->contexts + step->decodes;
     step->sampled += step->decodes;
     return step->chunks->len > 0 || step->decodes > 0;
 }
@@ -308,7 +314,6 @@ static void count_steps(MicroBatch *batch, guint64 steps) {
     Replica *replica = batch->replica;
     guint64 tokens = steps * batch->members->len;
     batch->steps_done += steps;
-    batch->contexts += tokens;
     batch->steps_to_finish -= steps;
     replica->totals->decode_tokens += tokens;
     replica->simulation->ledger->output_tokens_done += tokens;
@@ -336,18 +341,16 @@ void decode_sync(Replica *replica, double time_s) {
         return;
     MicroBatch *batch = &replica->batches[0];
     Stage *stage = &replica->stages[0];
-    guint64 passed = 0, contexts = batch->contexts, members = batch->members->len;
-    double all_reduce_s = stage_all_reduce_seconds(stage, (guint32)members);
+    guint64 passed = 0;
+    double all_reduce_s = stage_all_reduce_seconds(stage, batch->members->len);
     while (forward->done < forward->total) {
-        double next_s =
-            forward->at_s + stage_decode_seconds(stage, (guint)members, contexts + members);
+        double next_s = forward->at_s + stage_decode_seconds(stage, batch, passed + 1);
         if (next_s > time_s)
             break;
         stage->totals->busy_s += next_s - forward->at_s;
         stage->totals->all_reduce_s += all_reduce_s;
         forward->at_s = next_s;
         forward->done++;
-        contexts += members;
         passed++;
     }
     count_steps(batch, passed);
@@ -356,12 +359,9 @@ void decode_sync(Replica *replica, double time_s) {
 double decode_fast_forward_end(Replica *replica, double start_s) {
     MicroBatch *batch = &replica->batches[0];
     Stage *stage = &replica->stages[0];
-    guint64 members = batch->members->len, contexts = batch->contexts;
     double end_s = start_s;
-    for (guint64 i = 0; i < batch->steps_to_finish; i++) {
-        contexts += members;
-        end_s += stage_decode_seconds(stage, (guint)members, contexts);
-    }
+    for (guint64 i = 1; i <= batch->steps_to_finish; i++)
+        end_s += stage_decode_seconds(stage, batch, i);
     replica->fast_forward = (FastForward){
         .active = TRUE, .total = batch->steps_to_finish, .at_s = start_s, .from_s = start_s};
     return end_s;

@@ -213,7 +213,6 @@ gboolean entry_chunk_done(Replica *replica, const Chunk *chunk, double time_s) {
 void step_clear(Step *step) {
     g_array_set_size(step->chunks, 0);
     step->decodes = 0;
-    step->contexts = 0;
     step->prefill_tokens = 0;
     step->sampled = 0;
     step->repeats = 1;

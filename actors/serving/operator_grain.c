@@ -1,6 +1,7 @@
-/* A step operator by operator: launches, multiply-accumulates beside off-chip bytes, and every
- * message of every all-reduce. One rank stands for its TP group in computing, which is the same on
- * all of them; messages are sent by all. */
+/* A step operator by operator: launches, blocks of multiply-accumulates beside their transfers, and
+ * every message of every all-reduce. One rank stands for its TP group in computing, which is the
+ * same on all of them; messages are sent by all. */
+#include "actors/cluster/op_run.h"
 #include "actors/serving/serving.h"
 
 #include "platforms/network.h"
@@ -9,21 +10,6 @@
 static void pass(double seconds) {
     if (seconds > 0)
         engine_sleep_until(engine_now() + seconds);
-}
-
-static void run_op(Stage *stage, const Op *op) {
-    const Simulation *simulation = stage->replica->simulation;
-    const Platform *platform = simulation->setup.platform;
-    UnitCost cost = simulation->device.class->op_cost(&simulation->device, op);
-    sg_host_t host = topology_host(stage->plan->clusters[0]);
-    guint64 bytes = (guint64)(cost.memory_bytes + 0.5);
-    double work = cost.compute_s * platform_peak_macs(platform, simulation->setup.model->data_type);
-    EngineTransfer *memory = bytes > 0 ? engine_transfer_begin(host, host, bytes) : NULL;
-    EngineExec *compute = work > 0 ? engine_exec_begin(host, work) : NULL;
-    if (memory)
-        engine_transfer_wait(memory);
-    if (compute)
-        engine_exec_wait(compute);
 }
 
 static double longest_hop_latency(const Stage *stage) {
@@ -59,21 +45,27 @@ static void run_all_reduce(Stage *stage, const Op *op) {
     stage->totals->all_reduce_s += engine_now() - start_s;
 }
 
-static void run_graph(Stage *stage, const OpGraph *graph) {
+/* Whatever has a table of costs has run on a cluster before, so it has room. */
+static void run_op(Stage *stage, const Op *op) {
+    g_autoptr(GError) error = NULL;
+    if (op->kind == OP_ALL_REDUCE)
+        run_all_reduce(stage, op);
+    else if (!op_run(stage->cluster, &stage->replica->simulation->device, op, &error))
+        g_error("%s", error->message);
+}
+
+static void run_graph(Stage *stage, OpGraph *graph) {
     const DeviceModel *device = &stage->replica->simulation->device;
     for (guint i = 0; i < graph->units->len; i++) {
         const FusionUnit *unit = &g_array_index(graph->units, FusionUnit, i);
-        pass(device->class->unit_cost(device, unit).launch_s);
-        for (gsize j = 0; j < unit->n_ops; j++) {
-            if (unit->ops[j].kind == OP_ALL_REDUCE)
-                run_all_reduce(stage, &unit->ops[j]);
-            else
-                run_op(stage, &unit->ops[j]);
-        }
+        if (device_unit_launches(device) > 0)
+            cluster_launch(stage->cluster);
+        for (gsize j = 0; j < unit->n_ops; j++)
+            run_op(stage, &unit->ops[j]);
     }
 }
 
-static void run_layers(Stage *stage, const Step *step, const OpGraph *layer) {
+static void run_layers(Stage *stage, const Step *step, OpGraph *layer) {
     for (guint i = 0; i < stage->plan->layers; i++) {
         run_graph(stage, layer);
         if (stage->replica->plan->role == ROLE_PREFILL)
@@ -84,16 +76,17 @@ static void run_layers(Stage *stage, const Step *step, const OpGraph *layer) {
 
 void operator_grain_run(Stage *stage, const Step *step) {
     const Model *model = stage->replica->simulation->setup.model;
+    const DeviceModel *device = &stage->replica->simulation->device;
     BatchShape shape = stage_batch_shape(stage, step);
     guint tp = stage->plan->tp;
     if (stage->index == 0) {
         g_autoptr(OpGraph) embedding = op_graph_embedding(model, &shape, tp);
         run_graph(stage, embedding);
     }
-    g_autoptr(OpGraph) layer = op_graph_layer(model, &shape, tp);
+    g_autoptr(OpGraph) layer = device_layer(device, model, &shape, tp);
     run_layers(stage, step, layer);
     if (stage->index + 1 == stage->replica->plan->n_stages) {
-        g_autoptr(OpGraph) head = op_graph_head(model, &shape, tp);
+        g_autoptr(OpGraph) head = device_head(device, model, &shape, tp);
         run_graph(stage, head);
     }
 }

@@ -9,6 +9,7 @@
 #ifndef ACTORS_SERVING_SERVING_H
 #define ACTORS_SERVING_SERVING_H
 
+#include "actors/cluster/cluster.h"
 #include "actors/engine.h"
 #include "actors/simulation.h"
 #include "platforms/step_cost.h"
@@ -75,7 +76,6 @@ struct Step {
     MicroBatch *batch; /* NULL in a prefill replica */
     GArray *chunks;    /* Chunk */
     guint decodes;
-    guint64 contexts; /* decode: sum of contexts after the step */
     guint32 prefill_tokens;
     guint32 sampled;
     guint64 repeats;     /* decode steps passed in one go (fast-forward), normally 1 */
@@ -89,14 +89,13 @@ struct MicroBatch {
     Replica *replica;
     guint index;
     GPtrArray *members; /* Served *, decoding, in order of joining */
+    GArray *bases;      /* guint32, of each member: tokens in its KV less steps_done, modulo 2^32 */
     GPtrArray *joining; /* Served *, their KV is here, in by the next step */
     guint held;         /* slots taken: members, joining, being pulled; in a synchronous batch
                            finished ones too */
     guint quota;        /* synchronous: how many more may still be pulled for this batch */
     guint pulling;
     guint64 steps_done;
-    guint64 contexts;        /* tokens in the members' KV: prompt + generated − 1 each, the latest
-                                token having none yet */
     guint64 steps_to_finish; /* until the first member ends */
     gboolean parked;         /* nothing to do; not in the ready queue */
     Step step;
@@ -114,7 +113,8 @@ struct Stage {
     Replica *replica;
     guint index;
     const StagePlan *plan;
-    StepCost *cost; /* borrowed from the simulation */
+    StepCost *cost;   /* borrowed from the simulation */
+    Cluster *cluster; /* of the first rank, at operator grain; otherwise NULL */
     Wake *wake;
     GQueue inbox;          /* Step *, from the stage before (not used by stage 0), by hop_no */
     guint64 hops_expected; /* hop_no of the next one to run */
@@ -275,8 +275,8 @@ void buffer_dispatch(Pool *pool, double time_s);
 void stage_main(int argc, char **argv);
 /* All all-reduces of a step, one after another, with nobody else on their links. */
 double stage_all_reduce_seconds(const Stage *stage, guint32 tokens);
-/* A decode step of 'members' requests whose contexts after it sum to 'contexts'. */
-double stage_decode_seconds(Stage *stage, guint members, guint64 contexts);
+/* Decode step number 'ahead' from now (from 1) of a batch whose members stay the same. */
+double stage_decode_seconds(Stage *stage, const MicroBatch *batch, guint64 ahead);
 /* The step as the operator graph wants it; valid until the next call. */
 BatchShape stage_batch_shape(Stage *stage, const Step *step);
 

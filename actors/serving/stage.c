@@ -20,8 +20,11 @@ double stage_all_reduce_seconds(const Stage *stage, guint32 tokens) {
                      step_cost_all_reduce_bytes(stage->cost, tokens) * stage->ring_per_byte_s);
 }
 
-double stage_decode_seconds(Stage *stage, guint members, guint64 contexts) {
-    double seconds = step_cost_decode_seconds(stage->cost, members, contexts);
+double stage_decode_seconds(Stage *stage, const MicroBatch *batch, guint64 ahead) {
+    guint members = batch->bases->len;
+    double seconds =
+        step_cost_decode_seconds(stage->cost, (const guint32 *)(const void *)batch->bases->data,
+                                 members, (guint32)(batch->steps_done + ahead));
     return stage->ring_shared ? seconds : seconds + stage_all_reduce_seconds(stage, members);
 }
 
@@ -46,7 +49,7 @@ BatchShape stage_batch_shape(Stage *stage, const Step *step) {
 /* Compute, plus the all-reduces where their time needs no flows. */
 static double step_seconds(Stage *stage, const Step *step) {
     if (step->chunks->len == 0)
-        return stage_decode_seconds(stage, step->decodes, step->contexts);
+        return stage_decode_seconds(stage, step->batch, 1);
     BatchShape shape = stage_batch_shape(stage, step);
     double seconds = step_cost_batch(stage->cost, &shape).seconds;
     return stage->ring_shared
@@ -155,8 +158,7 @@ static void fast_forward(Stage *stage, Step *step) {
         forward->total = forward->done + (between ? 0 : 1);
         end_s = forward->at_s;
         if (!between)
-            end_s +=
-                stage_decode_seconds(stage, step->decodes, step->batch->contexts + step->decodes);
+            end_s += stage_decode_seconds(stage, step->batch, 1);
         wait_until(stage, end_s);
     }
     if (replica->simulation->stopping)

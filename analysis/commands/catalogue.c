@@ -30,6 +30,10 @@ const CatalogueNote catalogue_exit_statuses[] = {
 const CatalogueNote catalogue_environment[] = {
     {"INFERGRID_DATA", "a folder with models, platforms, traces and experiments, searched before "
                        "the shipped ones"},
+    {"INFERGRID_CACHE",
+     "the folder that keeps what simulations of operators have found, instead of "
+     "infergrid in $XDG_CACHE_HOME or ~/.cache; empty: none, and simulate takes "
+     "a few seconds longer"},
     {"INFERGRID_CONTEXT_FACTORY",
      "how SimGrid switches between actors: raw, boost, ucontext or thread; sanitizers and "
      "debuggers need thread"},

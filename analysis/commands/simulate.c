@@ -1,4 +1,5 @@
 #include "analysis/commands/catalogue.h"
+#include "analysis/cost_fill.h"
 #include "analysis/interrupt.h"
 #include "analysis/invariants.h"
 #include "analysis/numbers.h"
@@ -33,6 +34,7 @@ typedef struct SimulateOptions {
 typedef struct Run {
     const SimulateOptions *options;
     Experiment *experiment;
+    OpCosts *costs;
     OutputFolder *folder; /* NULL without --output; then so are the files' writers */
     Metrics *metrics;
     RequestLog *requests;
@@ -63,6 +65,7 @@ static void run_free(Run *run) {
     g_clear_pointer(&run->requests, request_log_free);
     g_clear_pointer(&run->metrics, metrics_free);
     g_clear_pointer(&run->folder, output_folder_free);
+    g_clear_pointer(&run->costs, op_costs_free);
     g_clear_pointer(&run->experiment, experiment_free);
     g_free(run);
 }
@@ -124,6 +127,16 @@ static gboolean numbers_open(Run *run, GError **error) {
     return run->weights != NULL;
 }
 
+static gboolean costs_find(Run *run, GError **error) {
+    CostFillInput input = {.platform = run->experiment->platform,
+                           .model = run->experiment->model,
+                           .policy = run->experiment->policy,
+                           .plan = run->experiment->plan,
+                           .quiet = run->options->quiet};
+    run->costs = cost_fill(&input, error);
+    return run->costs != NULL;
+}
+
 static gboolean run_prepare(Run *run, GError **error) {
     const SimulateOptions *options = run->options;
     g_auto(GStrv) overrides = all_overrides(options);
@@ -136,6 +149,9 @@ static gboolean run_prepare(Run *run, GError **error) {
     }
     run->source = request_source_open(run->experiment->workload, run->experiment->seed, error);
     if (run->source == NULL || !numbers_open(run, error)) {
+        return FALSE;
+    }
+    if (!costs_find(run, error)) {
         return FALSE;
     }
     if (options->output != NULL) {
@@ -204,6 +220,7 @@ static void run_simulate(Run *run, GError **error) {
     const Experiment *experiment = run->experiment;
     SimulationSetup setup = {
         .platform = experiment->platform,
+        .costs = run->costs,
         .model = experiment->model,
         .policy = experiment->policy,
         .plan = experiment->plan,

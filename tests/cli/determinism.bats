@@ -44,3 +44,32 @@ simulate() {
         done
     done
 }
+
+@test "a cold cache, a warm one, a damaged one and none give the same bytes" {
+    for experiment in "$pbd" "$colocated"; do
+        rm -rf costs
+        INFERGRID_CACHE=costs simulate "$experiment" -o cold
+        INFERGRID_CACHE=costs simulate "$experiment" -o warm
+        for file in costs/*.costs; do
+            truncate --size=100 "$file"
+        done
+        INFERGRID_CACHE=costs simulate "$experiment" -o mended
+        INFERGRID_CACHE= simulate "$experiment" -o without
+        for run in warm mended without; do
+            same_answers cold "$run"
+        done
+        rm -rf cold warm mended without
+    done
+}
+
+@test "a damaged file of the cache is told, and is mended" {
+    INFERGRID_CACHE=costs simulate "$colocated"
+    file=$(find costs -name '*.costs' | sort | head -n 1)
+    sum=$(sha256sum <"$file")
+    truncate --size=100 "$file"
+    export INFERGRID_CACHE=costs
+    infergrid simulate "$colocated"
+    equal "$status" 0
+    contains "$stderr" "infergrid: warning: $file: the file is not complete; it is made anew"
+    equal "$(sha256sum <"$file")" "$sum"
+}

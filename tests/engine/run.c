@@ -1,5 +1,6 @@
 #include "tests/engine/run.h"
 
+#include "analysis/cost_fill.h"
 #include "analysis/invariants.h"
 #include "analysis/summary.h"
 #include <math.h>
@@ -86,8 +87,21 @@ static void keep_totals(RunResult *result, const Experiment *experiment, const L
     result->ledger.paused_s = NULL;
 }
 
+OpCosts *costs_of(const Experiment *experiment) {
+    g_autoptr(GError) error = NULL;
+    CostFillInput input = {.platform = experiment->platform,
+                           .model = experiment->model,
+                           .policy = experiment->policy,
+                           .plan = experiment->plan,
+                           .quiet = TRUE};
+    OpCosts *costs = cost_fill(&input, &error);
+    g_assert_no_error(error);
+    return costs;
+}
+
 static void run_in_child(Experiment *experiment, const RunOptions *options, RunResult *result) {
     g_autoptr(GError) error = NULL;
+    g_autoptr(OpCosts) costs = costs_of(experiment);
     g_autoptr(RequestSource) source =
         request_source_open(experiment->workload, experiment->seed, &error);
     g_assert_no_error(error);
@@ -100,6 +114,7 @@ static void run_in_child(Experiment *experiment, const RunOptions *options, RunR
         .interrupt_after_events = options->interrupt_after_events};
     Observer *observers[] = {&recorder.observer};
     SimulationSetup setup = {.platform = experiment->platform,
+                             .costs = costs,
                              .model = experiment->model,
                              .policy = experiment->policy,
                              .plan = experiment->plan,

@@ -46,6 +46,9 @@ typedef struct RunOptions {
 /* The experiment of a text (YAML). Fails the test when it is not valid. */
 Experiment *experiment_of(const char *text, const char *const *overrides);
 
+/* The operator costs of its plan; fails the test when they cannot be had. */
+OpCosts *costs_of(const Experiment *experiment);
+
 /* Runs the experiment text. The result is shared memory; free it with run_free. Fails the
  * test when the experiment itself is not valid. 'options' may be NULL. */
 RunResult *run_experiment(const char *text, const RunOptions *options);

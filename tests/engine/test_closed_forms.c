@@ -10,6 +10,7 @@
 
 typedef struct Machine {
     Experiment *experiment;
+    OpCosts *costs;
     DeviceModel device;
 } Machine;
 
@@ -35,8 +36,14 @@ static double step_seconds(const Machine *machine, Segment segment, guint tp) {
 
 static Machine machine_new(const char *text) {
     Machine machine = {.experiment = experiment_of(text, NULL)};
-    machine.device = device_model(machine.experiment->platform);
+    machine.costs = costs_of(machine.experiment);
+    machine.device = device_model(machine.experiment->platform, machine.costs);
     return machine;
+}
+
+static void machine_clear(Machine *machine) {
+    op_costs_free(machine->costs);
+    experiment_free(machine->experiment);
 }
 
 #define ONE_PBD                                                                                    \
@@ -57,9 +64,13 @@ static void test_one_request_is_the_sum_of_its_parts(gconstpointer grain) {
     const ServedRequest *served = &result->requests[0];
 
     double prefill_s = step_seconds(&machine, (Segment){512, 0}, 1);
-    /* At operator grain the KV that leaves shares the DDR with the operators. */
+    /* At operator grain the KV that leaves shares the DDR with the operators' blocks: it takes no
+     * more of it than its port lets through. */
     gboolean contends = g_str_has_suffix(grain, "operator");
-    assert_close(served->first_token_s, prefill_s, contends ? 1e-3 : 1e-9);
+    double ddr = experiment->platform->cluster.ddr_bytes_per_s;
+    double slower = contends ? ddr / (ddr - experiment->platform->network.port.bytes_per_s) : 1;
+    g_assert_cmpfloat(served->first_token_s, >=, prefill_s * (1 - 1e-9));
+    g_assert_cmpfloat(served->first_token_s, <=, prefill_s * slower * (1 + 1e-9));
 
     /* Computing a layer takes longer than sending its KV, and the head longer than sending that of
      * the last layer: all of it is there with the first token. */
@@ -80,8 +91,9 @@ static void test_one_request_is_the_sum_of_its_parts(gconstpointer grain) {
     double decode_s = 0;
     for (guint32 past = 512; past < 512 + 7; past++)
         decode_s += step_seconds(&machine, (Segment){1, past}, 4) + 64 * ring_s;
-    assert_close(served->completed_s - served->decode_start_s, decode_s, 1e-9);
-    experiment_free(machine.experiment);
+    /* Tables have lines between points, within 0.2 % of attention, and are rounded to 1 ps. */
+    assert_close(served->completed_s - served->decode_start_s, decode_s, contends ? 1e-4 : 1e-9);
+    machine_clear(&machine);
 }
 
 /* THInfer table VII, A2, 7B: twelve clusters, one request of 512/128 at a time on each: 26
@@ -110,7 +122,7 @@ static void test_queueing_is_m_d_1(void) {
                               "    output: {distribution: fixed, tokens: 1}\n";
     Machine machine = machine_new(text);
     double service_s = step_seconds(&machine, (Segment){512, 0}, 1);
-    experiment_free(machine.experiment);
+    machine_clear(&machine);
     double rho = 0.6;
     g_autofree char *rate =
         g_strdup_printf("workload.synthetic.arrivals.rate=%.9f /s", rho / service_s);
@@ -138,7 +150,7 @@ static void test_saturated_pipeline_runs_at_its_slowest_stage(void) {
     double layer_s = graph_seconds(&machine, op_graph_layer(model, &batch, 1));
     double first_s = 11 * layer_s + graph_seconds(&machine, op_graph_embedding(model, &batch, 1));
     double last_s = 10 * layer_s + graph_seconds(&machine, op_graph_head(model, &batch, 1));
-    experiment_free(machine.experiment);
+    machine_clear(&machine);
     double slowest_s = MAX(first_s, MAX(11 * layer_s, last_s));
     double gap_s = (result->requests[39].first_token_s - result->requests[9].first_token_s) / 30;
     assert_close(gap_s, slowest_s, 1e-6);
@@ -159,7 +171,7 @@ static void test_all_reduce_is_a_ring(gconstpointer grain) {
     double tokens = 100 + 10, bytes = tokens * 4096 * 2;
     double latency_s = 11 * 64 * 2 * 3 * 2 * local->latency_s; /* out of one, into the next */
     double expected_s = 64 * 2 * 3.0 / 4 * bytes / local->bytes_per_s + latency_s;
-    experiment_free(machine.experiment);
+    machine_clear(&machine);
     assert_close(result->stages[0].totals.all_reduce_s, expected_s, 1e-6);
     assert_close(result->ledger.bytes_sent[PURPOSE_ALL_REDUCE], 64 * bytes * 2 * 3, 1e-9);
 }
@@ -224,7 +236,7 @@ static void test_energy_is_power_times_time(void) {
     double joules = 6 * power->cluster_idle_watts * end_s +
                     (power->cluster_busy_watts - power->cluster_idle_watts) * busy_s +
                     2 * power->node_watts * end_s; /* six clusters of two nodes */
-    experiment_free(machine.experiment);
+    machine_clear(&machine);
     assert_close(result->joules, joules, 1e-9);
 }
 

@@ -169,7 +169,8 @@ static void test_chunked_prefill_shortens_the_longest_gap(void) {
     double whole_ttft_s = whole->requests[0].first_token_s;
     double chunked_ttft_s = chunked->requests[0].first_token_s;
     g_assert_cmpfloat(chunked_ttft_s, >=, whole_ttft_s); /* weights are read once a chunk */
-    g_assert_cmpfloat(chunked_ttft_s, <, 1.5 * whole_ttft_s);
+    /* A part of a block of 720 rows costs a whole one: 8 chunks pay for 8, 2000 rows for 3. */
+    g_assert_cmpfloat(chunked_ttft_s, <, 8.0 / 3 * whole_ttft_s);
     g_assert_cmpuint(chunked->ledger.steps, >, whole->ledger.steps);
 }
 
