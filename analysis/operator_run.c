@@ -249,7 +249,7 @@ void operator_result_clear(OperatorResult *result) {
 /* Children are started ahead of the one that is waited for, and waited for in order. */
 gboolean operator_run_all(const OperatorSpec *specs, gsize n, const Platform *platform,
                           OperatorResult *results, GError **error) {
-    g_autofree Child *children = g_new(Child, n);
+    g_autofree Child *children = g_new0(Child, n);
     g_autoptr(GError) failure = NULL;
     gsize started = 0, finished = 0;
 

@@ -17,8 +17,8 @@ static ReferenceRun generate(const TokenCheck *check, const ServedRequest *serve
     reference_prompt(check->model, numerics->seed, request->id, prompt, request->prompt_tokens);
     Sampling sampling = numerics->sampling;
     sampling.request = request->id;
-    return reference_generate(check->model, numerics->checkpoint, 1, prompt, request->prompt_tokens,
-                              served->generated, &sampling);
+    return reference_generate(&(RankShape){check->model, numerics->checkpoint, 0, 1}, prompt,
+                              request->prompt_tokens, served->generated, &sampling);
 }
 
 static void compare(TokenCheckResult *result, const ServedRequest *served,

@@ -146,6 +146,7 @@ static void sketch_readers(Sketch *sketch) {
 /* Bytes a row that 'from' must keep in AM for 'reader'. */
 static double waiting_row_bytes(const Sketch *sketch, const Member *from, const Member *reader,
                                 OperandReach reach) {
+    g_assert(from->listed);
     const Op *op = &from->listed->op;
     double element = data_type_bytes(op->data_type);
     if (reader->linear)

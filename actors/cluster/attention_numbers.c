@@ -184,6 +184,7 @@ static void softmax_of_rows(const Dsp *dsp) {
 
 static void mt_rows(Dsp *dsp) {
     guint64 columns = dsp->blocks->columns;
+    g_assert(columns > 0);
 
     load_q(dsp);
     clear_o(dsp);

@@ -119,7 +119,8 @@ static double qk_cycles(const Walk *walk, const Round *round, guint64 tokens) {
 static double wv_cycles(const Walk *walk, const Round *round, guint64 tokens) {
     guint64 slice = walk->plan->blocks->slice, dim = walk->problem.head_dim;
 
-    return (double)(tokens / slice) * tile_cycles(walk, round->fullest, dim, slice) +
+    guint64 whole = tokens / slice;
+    return (double)whole * tile_cycles(walk, round->fullest, dim, slice) +
            tile_cycles(walk, round->fullest, dim, tokens % slice);
 }
 

@@ -23,7 +23,7 @@ static void pass_init(Pass *pass, const Model *model, const Checkpoint *checkpoi
         pass->ranks[rank] = (RankShape){model, checkpoint, rank, tp};
         pass->parts[rank] = g_new(float, model->hidden);
     }
-    pass->kv = g_new(LayerKv *, model->layers * tp);
+    pass->kv = g_new0(LayerKv *, model->layers * tp);
     for (guint64 i = 0; i < model->layers * tp; i++)
         pass->kv[i] = layer_kv_new();
     pass->x = g_new(float, model->hidden);
@@ -88,13 +88,12 @@ static guint32 next_token(ReferenceRun *run, Pass *pass, const Sampling *samplin
     return (guint32)sample_token(pass->model->vocab, pass->logits, &here);
 }
 
-ReferenceRun reference_generate(const Model *model, const Checkpoint *checkpoint, guint tp,
-                                const guint32 *prompt, guint n_prompt, guint n_output,
-                                const Sampling *sampling) {
-    g_assert(tp >= 1 && n_prompt >= 1);
+ReferenceRun reference_generate(const RankShape *shape, const guint32 *prompt, guint n_prompt,
+                                guint n_output, const Sampling *sampling) {
+    g_assert(shape->tp >= 1 && n_prompt >= 1);
     ReferenceRun run = {g_new(guint32, n_output), n_output, INFINITY, 0};
-    g_auto(Pass) pass;
-    pass_init(&pass, model, checkpoint, tp);
+    g_auto(Pass) pass = {0};
+    pass_init(&pass, shape->model, shape->checkpoint, shape->tp);
     for (guint i = 0; i < n_prompt; i++)
         pass_token(&pass, prompt[i], i);
     for (guint i = 0; i < n_output; i++) {
@@ -107,7 +106,7 @@ ReferenceRun reference_generate(const Model *model, const Checkpoint *checkpoint
 }
 
 void reference_logits(const RankShape *shape, const guint32 *tokens, guint n, float *logits) {
-    g_auto(Pass) pass;
+    g_auto(Pass) pass = {0};
     pass_init(&pass, shape->model, shape->checkpoint, shape->tp);
     for (guint i = 0; i < n; i++) {
         pass_token(&pass, tokens[i], i);

@@ -11,11 +11,11 @@ typedef struct ReferenceRun {
     float smallest_gap;  /* between the two largest logits, over all steps */
     float largest_logit; /* in magnitude, for error bounds */
 } ReferenceRun;
-/* 'tp' sets only the order of summation (1: no partial sums). Of 'sampling' the position is filled
- * in for each token: its place in the sequence, which for the first generated one is 'n_prompt'. */
-ReferenceRun reference_generate(const Model *model, const Checkpoint *checkpoint, guint tp,
-                                const guint32 *prompt, guint n_prompt, guint n_output,
-                                const Sampling *sampling);
+/* 'tp' of the shape sets only the order of summation (1: no partial sums). Of 'sampling' the
+ * position is filled in for each token: its place in the sequence, which for the first generated
+ * one is 'n_prompt'. */
+ReferenceRun reference_generate(const RankShape *shape, const guint32 *prompt, guint n_prompt,
+                                guint n_output, const Sampling *sampling);
 void reference_run_clear(ReferenceRun *run);
 /* The logits after each of n given tokens: [n × vocab]. 'shape' tells the model and tp; its rank
  * does not matter. */

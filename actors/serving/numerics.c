@@ -237,7 +237,7 @@ void numerics_pulled(Numerics *numerics, Served *served, const StagePlan *stage,
     Numbers *numbers = served->numbers;
     if (!numbers->decoding) {
         numbers->decoding_tp = stage->tp;
-        numbers->decoding = g_new0(LayerKv *, numbers->layers * stage->tp);
+        numbers->decoding = g_new0(LayerKv *, (gsize)numbers->layers * stage->tp);
     }
     for (guint layer = first; layer < end; layer++)
         for (guint rank = 0; rank < stage->tp; rank++) {

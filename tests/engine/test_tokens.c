@@ -33,8 +33,8 @@ static gboolean tokens_equal(const RunResult *result, const char *text) {
                          request->prompt_tokens);
         Sampling sampling = {.top_k = 1, .temperature = 1, .request = request->id};
         ReferenceRun run =
-            reference_generate(experiment->model, checkpoint, 1, prompt, request->prompt_tokens,
-                               request->output_tokens, &sampling);
+            reference_generate(&(RankShape){experiment->model, checkpoint, 0, 1}, prompt,
+                               request->prompt_tokens, request->output_tokens, &sampling);
         g_assert_cmpfloat(run.smallest_gap, >, 10 * LOGIT_ERROR * run.largest_logit);
         equal &= memcmp(run.tokens, result->tokens[i], run.n * sizeof(guint32)) == 0;
         reference_run_clear(&run);

@@ -42,8 +42,8 @@ typedef struct Setting {
 static void generate(Setting *setting, guint tp, guint64 request) {
     reference_run_clear(&setting->run);
     reference_prompt(setting->model, SEED, request, setting->tokens, N_PROMPT);
-    setting->run = reference_generate(setting->model, setting->checkpoint, tp, setting->tokens,
-                                      N_PROMPT, N_OUTPUT, &greedy);
+    setting->run = reference_generate(&(RankShape){setting->model, setting->checkpoint, 0, tp},
+                                      setting->tokens, N_PROMPT, N_OUTPUT, &greedy);
     memcpy(setting->tokens + N_PROMPT, setting->run.tokens, sizeof(guint32) * N_OUTPUT);
 }
 
@@ -89,8 +89,9 @@ static void assert_splits_agree(Setting *setting, guint64 request) {
     generate(setting, 1, request);
     g_autofree float *expected = logits_of(setting, 1);
     for (guint tp = 2; tp <= 4; tp *= 2) {
-        ReferenceRun split = reference_generate(setting->model, setting->checkpoint, tp,
-                                                setting->tokens, N_PROMPT, N_OUTPUT, &greedy);
+        ReferenceRun split =
+            reference_generate(&(RankShape){setting->model, setting->checkpoint, 0, tp},
+                               setting->tokens, N_PROMPT, N_OUTPUT, &greedy);
         assert_same_tokens(&split, &setting->run);
         reference_run_clear(&split);
         g_autofree float *logits = logits_of(setting, tp);
@@ -209,8 +210,8 @@ static void test_biases_matter(void) {
 }
 
 static ReferenceRun run_of(const Setting *setting, const guint32 *prompt, guint n_output) {
-    return reference_generate(setting->model, setting->checkpoint, 1, prompt, N_PROMPT, n_output,
-                              &greedy);
+    return reference_generate(&(RankShape){setting->model, setting->checkpoint, 0, 1}, prompt,
+                              N_PROMPT, n_output, &greedy);
 }
 
 /* A wrong or misplaced token far back in the context changes what is generated. */
@@ -241,12 +242,14 @@ static void test_generation_goes_on_from_any_point(void) {
     guint32 *tokens = setting.tokens;
     for (gsize i = 0; i < G_N_ELEMENTS(samplings); i++) {
         reference_prompt(setting.model, SEED, 1, tokens, N_PROMPT);
-        ReferenceRun whole = reference_generate(setting.model, setting.checkpoint, 1, tokens,
-                                                N_PROMPT, N_OUTPUT, &samplings[i]);
+        ReferenceRun whole =
+            reference_generate(&(RankShape){setting.model, setting.checkpoint, 0, 1}, tokens,
+                               N_PROMPT, N_OUTPUT, &samplings[i]);
         memcpy(tokens + N_PROMPT, whole.tokens, sizeof(guint32) * N_OUTPUT);
         for (guint done = 1; done < N_OUTPUT; done++) {
-            ReferenceRun rest = reference_generate(setting.model, setting.checkpoint, 1, tokens,
-                                                   N_PROMPT + done, N_OUTPUT - done, &samplings[i]);
+            ReferenceRun rest =
+                reference_generate(&(RankShape){setting.model, setting.checkpoint, 0, 1}, tokens,
+                                   N_PROMPT + done, N_OUTPUT - done, &samplings[i]);
             for (guint k = 0; k < rest.n; k++)
                 g_assert_cmpuint(rest.tokens[k], ==, whole.tokens[done + k]);
             reference_run_clear(&rest);
@@ -262,8 +265,8 @@ static void test_drawn_tokens_depend_on_the_request(void) {
     ReferenceRun runs[2];
     for (guint i = 0; i < 2; i++) {
         sampling.request = i;
-        runs[i] = reference_generate(setting.model, setting.checkpoint, 1, setting.tokens, N_PROMPT,
-                                     N_OUTPUT, &sampling);
+        runs[i] = reference_generate(&(RankShape){setting.model, setting.checkpoint, 0, 1},
+                                     setting.tokens, N_PROMPT, N_OUTPUT, &sampling);
     }
     g_assert_false(is_same_run(&runs[0], &runs[1]));
     reference_run_clear(&runs[0]);

@@ -58,8 +58,8 @@ static void complete(Fixture *fixture, guint64 id, guint wrong) {
     reference_prompt(&fixture->model, fixture->numerics.seed, id, prompt, PROMPT);
     Sampling sampling = fixture->numerics.sampling;
     sampling.request = id;
-    ReferenceRun run =
-        reference_generate(&fixture->model, fixture->weights, 1, prompt, PROMPT, OUTPUT, &sampling);
+    ReferenceRun run = reference_generate(&(RankShape){&fixture->model, fixture->weights, 0, 1},
+                                          prompt, PROMPT, OUTPUT, &sampling);
     if (wrong < OUTPUT)
         run.tokens[wrong] ^= 1;
     ServedRequest served = completed(id, run.tokens);
