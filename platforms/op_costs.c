@@ -238,8 +238,8 @@ static double sum_of_rounds(const OpCosts *costs, const OpCostTable *table, doub
 
     if (rounds <= 1)
         return past == 0 ? on_line(table, 0, rows) : between_lines(table, rows, rows + past);
-    for (double round = 1; round < rounds; round++) {
-        double sees = past + round * period;
+    for (guint64 round = 1; (double)round < rounds; round++) {
+        double sees = past + (double)round * period;
         const OpCostTable *seen = find_table(costs, key, (guint64)ceil(sees));
         seconds += between_lines(seen, floor(round == 1 ? period : 2 * period), sees);
     }
