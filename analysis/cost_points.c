@@ -101,6 +101,12 @@ OpCostTable *cost_points_simulate(const OpCostKey *key, const Platform *platform
     alone_run(&one, key->type, fill_table, &fill);
     if (fill.error == NULL)
         return g_steal_pointer(&table);
-    g_propagate_error(error, fill.error);
+    if (key->family == OP_COST_LINEAR)
+        g_propagate_prefixed_error(error, fill.error,
+                                   "a Linear of %" G_GUINT64_FORMAT " x %" G_GUINT64_FORMAT ": ",
+                                   key->inputs, key->outputs);
+    else
+        g_propagate_prefixed_error(error, fill.error,
+                                   "requests of up to %" G_GUINT64_FORMAT " tokens: ", key->to);
     return NULL;
 }

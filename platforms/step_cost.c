@@ -1,5 +1,7 @@
 #include "platforms/step_cost.h"
 
+#include <math.h>
+
 /* Costs by row count up to this many are remembered; a step with more is computed afresh, so that
  * memory does not grow with the longest prompt. */
 #define REMEMBERED_ROWS 8192
@@ -12,7 +14,8 @@ struct StepCost {
     GArray *shared;    /* UnitCost by tokens: embedding and all layers without attention */
     GArray *head;      /* UnitCost by sampled rows */
     GArray *decode;    /* double by batch: seconds of a decode step without attention */
-    GArray *attention; /* double by context: seconds of one decoding request in all layers */
+    GArray *attention; /* double by context: seconds of one decoding request in all layers; not a
+                          number where not met yet */
 };
 
 static UnitCost scaled(UnitCost cost, double factor) {
@@ -135,29 +138,44 @@ static void know_decode(StepCost *cost, guint32 batch) {
 }
 
 /* Extends the table of contexts to 'context', at least doubling it, and computes its entry. */
-static double know_attention(StepCost *cost, guint32 context) {
+static void know_attention(StepCost *cost, guint32 context) {
     guint len = MAX(MAX(context + 1, 2 * cost->attention->len), 1024);
-    double unknown = UNKNOWN;
+    double unknown = NAN;
     if (context >= cost->attention->len)
         while (cost->attention->len < len)
             g_array_append_val(cost->attention, unknown);
-    double seconds = attention_cost(cost, (Segment){1, context - 1}).seconds * cost->shape.layers;
-    g_array_index(cost->attention, double, context) = seconds;
-    return seconds;
+    double *seconds = &g_array_index(cost->attention, double, context);
+    if (isnan(*seconds))
+        *seconds = attention_cost(cost, (Segment){1, context - 1}).seconds * cost->shape.layers;
 }
 
-static double known_attention(StepCost *cost, guint32 context) {
-    if (G_UNLIKELY(context >= cost->attention->len))
-        return know_attention(cost, context);
-    double seconds = g_array_index(cost->attention, double, context);
-    return G_LIKELY(seconds >= 0.0) ? seconds : know_attention(cost, context);
+#define LANES 4 /* sums that do not wait for each other */
+
+/* The sum over contexts[i] + further; not a number when one of them is not known yet. */
+static double sum_known(const StepCost *cost, const guint32 *contexts, guint n, guint32 further) {
+    const double *known = (const double *)(const void *)cost->attention->data;
+    guint len = cost->attention->len, i = 0;
+    double sums[LANES] = {0};
+    for (; i + LANES <= n; i += LANES)
+        for (guint lane = 0; lane < LANES; lane++) {
+            guint32 context = contexts[i + lane] + further;
+            sums[lane] += G_LIKELY(context < len) ? known[context] : NAN;
+        }
+    for (guint lane = 0; i < n; i++, lane++) {
+        guint32 context = contexts[i] + further;
+        sums[lane] += context < len ? known[context] : NAN;
+    }
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
 double step_cost_decode_seconds(StepCost *cost, const guint32 *contexts, guint batch,
                                 guint32 further) {
-    double attention_s = 0.0;
-    for (guint i = 0; i < batch; i++)
-        attention_s += known_attention(cost, contexts[i] + further);
+    double attention_s = sum_known(cost, contexts, batch, further);
+    if (G_UNLIKELY(isnan(attention_s))) {
+        for (guint i = 0; i < batch; i++)
+            know_attention(cost, contexts[i] + further);
+        attention_s = sum_known(cost, contexts, batch, further);
+    }
     if (batch >= cost->decode->len)
         know_decode(cost, batch);
     double *shared_s = &g_array_index(cost->decode, double, batch);

@@ -71,19 +71,17 @@ static guint32 member_base(const Served *served) {
            (guint32)served->joined_at;
 }
 
-static void find_bases(MicroBatch *batch) {
-    g_array_set_size(batch->bases, batch->members->len);
-    for (guint i = 0; i < batch->members->len; i++)
-        g_array_index(batch->bases, guint32, i) = member_base(batch->members->pdata[i]);
-}
-
 /* After any change of members. */
 static void members_changed(MicroBatch *batch) {
     guint64 least = G_MAXUINT64;
-    for (guint i = 0; i < batch->members->len; i++)
-        least = MIN(least, tokens_left(batch, batch->members->pdata[i]));
+    g_array_set_size(batch->bases, batch->members->len);
+    guint32 *bases = (guint32 *)(void *)batch->bases->data;
+    for (guint i = 0; i < batch->members->len; i++) {
+        const Served *served = batch->members->pdata[i];
+        least = MIN(least, tokens_left(batch, served));
+        bases[i] = member_base(served);
+    }
     batch->steps_to_finish = least;
-    find_bases(batch);
 }
 
 void decode_unpark(MicroBatch *batch) {
