@@ -79,6 +79,17 @@ gboolean cost_points_tables(const OpCostKey *key, guint64 most, const Platform *
     return TRUE;
 }
 
+double cost_points_mark(const OpCostKey *key, const Platform *platform) {
+    if (key->family != OP_COST_LINEAR) {
+        guint64 new_tokens = key->family == OP_COST_DECODE ? 1 : MIN(key->to, 2048);
+        AttentionShape shape = op_run_attention_shape(key, new_tokens, key->to - new_tokens);
+        return attention_estimate_seconds(&shape, platform, NULL);
+    }
+    GemmShape shape = {key->to, key->outputs, key->inputs, key->type};
+    GemmBlocks blocks = op_run_blocks(key, platform);
+    return gemm_estimate_seconds(&shape, &blocks, platform);
+}
+
 static void fill_table(gpointer data) {
     Fill *fill = data;
     g_autoptr(Cluster) cluster = cluster_new(fill->platform, 0, NULL, NULL);

@@ -12,6 +12,10 @@
 gboolean cost_points_tables(const OpCostKey *key, guint64 most, const Platform *platform,
                             GArray *keys, GError **error);
 
+/* What the schedule of the table's largest operator adds up to, in seconds: files whose times are
+ * of another schedule are told by it. */
+double cost_points_mark(const OpCostKey *key, const Platform *platform);
+
 /* Fills a table; starts the engine, so once a process. NULL and an error when an operator does not
  * fit the memories. */
 OpCostTable *cost_points_simulate(const OpCostKey *key, const Platform *platform, GError **error);

@@ -242,6 +242,15 @@ static gboolean make_missing(Tasks *tasks, GError **error) {
     return well;
 }
 
+/* With what the schedule gives, so that no file outlives a change of it. */
+static char *identity_of(const OpCostKey *key, const Platform *platform) {
+    char mark[G_ASCII_DTOSTR_BUF_SIZE];
+    g_autofree char *identity = op_cost_identity(key, platform);
+
+    g_ascii_dtostr(mark, sizeof mark, cost_points_mark(key, platform));
+    return g_strdup_printf("%sschedule %s\n", identity, mark);
+}
+
 gboolean cost_tables_get(const GArray *keys, const Platform *platform, gboolean quiet,
                          OpCosts *costs, GError **error) {
     g_auto(Tasks) tasks = {.platform = platform,
@@ -254,7 +263,7 @@ gboolean cost_tables_get(const GArray *keys, const Platform *platform, gboolean 
     for (guint i = 0; i < tasks.n; i++) {
         Task *task = &tasks.tasks[i];
         task->key = &g_array_index(keys, OpCostKey, i);
-        task->identity = op_cost_identity(task->key, platform);
+        task->identity = identity_of(task->key, platform);
         look_up(&tasks, task);
         tasks.missing += task->table == NULL;
     }
