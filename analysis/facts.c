@@ -63,9 +63,9 @@ void facts_text(Facts *facts, const char *key, const char *label, const char *te
 }
 
 void facts_count(Facts *facts, const char *key, const char *label, guint64 count) {
-    char *text = g_strdup_printf("%" G_GUINT64_FORMAT, count);
+    Fact *fact = add(facts, FACT_COUNT, key, label, g_strdup_printf("%" G_GUINT64_FORMAT, count));
 
-    add(facts, FACT_COUNT, key, label, text)->count = count;
+    fact->count = count;
 }
 
 void facts_number(Facts *facts, const char *key, const char *label, double value,

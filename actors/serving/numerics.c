@@ -188,7 +188,7 @@ void numerics_run_step(Numerics *numerics, Stage *stage, Step *step) {
         Numbers *numbers = served->numbers;
         TokenWork work = {.served = served,
                           .position = decode_past_tokens(served),
-                          .row = row++,
+                          .row = row + i,
                           .kv = numbers->decoding ? numbers->decoding : numbers->computed,
                           .sampled = TRUE};
         run_token(numerics, stage, step, &work);
