@@ -78,8 +78,7 @@ static UnitCost remembered(const StepCost *cost, GArray *memo, guint32 rows, Row
 
 static UnitCost attention_cost(const StepCost *cost, Segment segment) {
     Op op = op_attention(cost->model, segment, cost->shape.tp);
-    UnitCost result = cost->device->class->op_cost(cost->device, &op);
-    return result;
+    return cost->device->class->op_cost(cost->device, &op);
 }
 
 StepCost *step_cost_new(const DeviceModel *device, const Model *model, StageShape shape) {
