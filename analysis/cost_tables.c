@@ -109,7 +109,8 @@ static gboolean write_all(int file, const char *text, gsize bytes) {
     return TRUE;
 }
 
-static G_GNUC_NORETURN void child_main(const Task *task, const Platform *platform, int file) {
+/* The child's whole life; FALSE when its answer could not be handed over. */
+static gboolean child_answer(const Task *task, const Platform *platform, int file) {
     g_autoptr(GError) error = NULL;
     g_autoptr(OpCostTable) table = cost_points_simulate(task->key, platform, &error);
     g_autofree char *text = table ? op_cost_table_text(table, task->identity) : NULL;
@@ -117,9 +118,7 @@ static G_GNUC_NORETURN void child_main(const Task *task, const Platform *platfor
                 : error->domain == INPUT_ERROR ? REPLY_WRONG_INPUT
                                                : REPLY_FAILED;
     const char *said = table ? text : error->message;
-    gboolean told = write_all(file, &kind, 1) && write_all(file, said, strlen(said));
-
-    _exit(told ? 0 : 1);
+    return write_all(file, &kind, 1) && write_all(file, said, strlen(said));
 }
 
 static gboolean set_failure(GError **error, const char *what) {
@@ -139,7 +138,7 @@ static gboolean start(const Tasks *tasks, Task *task, GError **error) {
     task->child = fork();
     if (task->child == 0) {
         close(ends[0]);
-        child_main(task, tasks->platform, ends[1]);
+        _exit(child_answer(task, tasks->platform, ends[1]) ? 0 : 1);
     }
     close(ends[1]);
     if (task->child > 0) {
