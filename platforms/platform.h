@@ -1,5 +1,7 @@
 /* A machine as data: compute elements ("clusters") of one kind in processors in nodes, their
- * memories, and the network between them. Read from YAML; everything else about a machine is
+ * memories, and the network between them. Of kind 'wafer' the compute elements are whole meshes of
+ * cores, one a node: what is said of clusters holds for wafers then, 'cluster' and 'hthreads' are
+ * all zero, and 'mesh' describes one of them. Read from YAML; everything else about a machine is
  * derived here. A new machine of a known kind needs a new file, no code. */
 #ifndef PLATFORMS_PLATFORM_H
 #define PLATFORMS_PLATFORM_H
@@ -9,7 +11,7 @@
 
 G_BEGIN_DECLS
 
-typedef enum { DEVICE_MT3000 } DeviceKind;
+typedef enum { DEVICE_MT3000, DEVICE_WAFER } DeviceKind;
 typedef enum { NETWORK_STAR, NETWORK_FAT_TREE } NetworkTopology;
 
 /* One compute element and the memory it reads from. */
@@ -50,6 +52,30 @@ typedef struct NetworkSpec {
     LinkSpec uplink;        /* each of them */
 } NetworkSpec;
 
+/* An operation of n elements on a core: issue + cycles · ⌈n / lanes⌉. */
+typedef struct VectorSpec {
+    guint64 lanes;
+    double cycles;
+} VectorSpec;
+
+/* A mesh of cores with memories of their own: a PLMR device (WaferLLM 3.1). A link carries a
+ * wavelet a cycle, in each direction of each of a core's four sides. */
+typedef struct MeshSpec {
+    guint64 columns, rows; /* the usable rectangle */
+    double clock_hz;
+    double sram_bytes;   /* of a core */
+    double usable_bytes; /* of it, for data: what the runtime leaves */
+    guint64 wavelet_bytes;
+    double hop_cycles;     /* from core to core on a path set up in hardware (alpha) */
+    double relay_cycles;   /* more where software receives, looks and sends on (beta) */
+    double ramp_cycles;    /* between a core and its router, each way */
+    double issue_cycles;   /* of a vector operation */
+    VectorSpec fp16, fp32; /* multiply-accumulates; fp16 also bf16 */
+    guint64 routing_paths; /* that a core can tell apart */
+    double step_cycles;    /* software of a step of a compute-shift loop, besides its kernel */
+    double layer_cycles;   /* software of a decode layer, besides its kernels and collectives */
+} MeshSpec;
+
 typedef struct PowerSpec {
     double cluster_idle_watts;
     double cluster_busy_watts; /* while a step runs */
@@ -64,6 +90,7 @@ typedef struct Platform {
     guint64 clusters_per_processor;
     ClusterSpec cluster;
     HthreadsSpec hthreads;
+    MeshSpec mesh; /* of kind wafer */
     NetworkSpec network;
     PowerSpec power;
     GPtrArray *sources; /* pairs of char *: dotted field name, where its number is from */
