@@ -1,0 +1,61 @@
+/* Cycles of a model's phases on a wafer's mesh, as the sum of their operators, each of which is
+ * simulated once: in a child process, as many at a time as there are processors, and kept. What is
+ * asked for does not depend on how many processors there are, nor on what was asked before.
+ *
+ * A caller that needs many points lists them first (wafer_costs_want …) and has them simulated
+ * together (wafer_costs_fill); a point that was not listed is simulated when it is asked for. */
+#ifndef ANALYSIS_WAFER_COST_H
+#define ANALYSIS_WAFER_COST_H
+
+#include "policies/mesh/wafer_layer.h"
+
+typedef struct WaferCosts WaferCosts;
+
+/* A decode step or a prompt on a square grid. */
+typedef struct WaferPoint {
+    const Model *model; /* borrowed while it is asked for */
+    WaferSystem system;
+    guint grid;     /* cores a side */
+    guint64 tokens; /* decode: of context that the new token attends to; prefill: of the prompt */
+    guint k_tree;   /* K of the sums' trees; 0: 2 */
+    gboolean with_head; /* the final norm and the output matrix are counted */
+    guint regions;      /* that the layers are spread over, one after another; 0: 1 */
+} WaferPoint;
+
+/* From a prompt's grid to the grid (of each region) that decodes after it. */
+typedef struct WaferTransition {
+    const Model *model;
+    guint prefill_grid, decode_grid;
+    guint64 tokens; /* whose KV moves */
+    guint regions;  /* of decode; 0: 1 */
+} WaferTransition;
+
+/* Borrows the platform, of kind wafer. */
+WaferCosts *wafer_costs_new(const Platform *platform);
+void wafer_costs_free(WaferCosts *costs);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(WaferCosts, wafer_costs_free)
+
+/* Lists what will be asked for. */
+void wafer_costs_want_decode(WaferCosts *costs, const WaferPoint *point);
+void wafer_costs_want_prefill(WaferCosts *costs, const WaferPoint *point);
+void wafer_costs_want_transition(WaferCosts *costs, const WaferTransition *transition);
+/* Simulates what is listed and not known. INPUT_ERROR where a grid or a shape is at fault. */
+gboolean wafer_costs_fill(WaferCosts *costs, GError **error);
+
+/* Cycles of one token through all layers: the layers of each region and the hand-overs between
+ * regions. All three below: negative and an error where it cannot be simulated. */
+double wafer_decode_cycles(WaferCosts *costs, const WaferPoint *point, GError **error);
+/* Cycles of the prompt through all layers; 'regions' as above. */
+double wafer_prefill_cycles(WaferCosts *costs, const WaferPoint *point, GError **error);
+/* Cycles in which the weights that lie differently in the two phases (W_O and the FFN's down
+ * projection, WaferLLM 4.2) and the prompt's KV cache move to the decode grid. */
+double wafer_transition_cycles(WaferCosts *costs, const WaferTransition *transition,
+                               GError **error);
+
+/* Share of a region's time that is idle while one request passes 'regions' of them: (R−1)/R. */
+double wafer_region_bubbles(guint regions);
+
+/* Simulations that were run so far. */
+guint wafer_costs_simulations(const WaferCosts *costs);
+
+#endif
