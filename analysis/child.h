@@ -1,5 +1,6 @@
-/* Runs a function in a forked child and hands its bytes back, many at a time: SimGrid has one engine
- * a process, so every simulation that answers a question on the side is a process of its own. */
+/* Runs a function in a forked child and hands its bytes back, many at a time: SimGrid has one
+ * engine a process, so every simulation that answers a question on the side is a process of its
+ * own. */
 #ifndef ANALYSIS_CHILD_H
 #define ANALYSIS_CHILD_H
 

@@ -1,11 +1,10 @@
 #include "analysis/cost_tables.h"
 
+#include "analysis/child.h"
 #include "analysis/cost_points.h"
-#include "workloads/input_error.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define CACHE_VARIABLE "INFERGRID_CACHE"
@@ -16,9 +15,6 @@ typedef struct Task {
     const OpCostKey *key;
     char *identity;
     OpCostTable *table; /* NULL until it is known */
-    pid_t child;        /* 0: none */
-    int pipe;           /* from the child */
-    GString *reply;
 } Task;
 
 typedef struct Tasks {
@@ -26,7 +22,8 @@ typedef struct Tasks {
     char *folder; /* NULL: no cache */
     gboolean quiet;
     Task *tasks;
-    guint n, missing, made;
+    Task **missing; /* those that are to be made */
+    guint n, n_missing, made;
     gint64 begun_us;
     gboolean progress_shown;
 } Tasks;
@@ -36,10 +33,9 @@ static void tasks_clear(Tasks *tasks) {
         Task *task = &tasks->tasks[i];
         g_free(task->identity);
         op_cost_table_free(task->table);
-        if (task->reply != NULL)
-            g_string_free(task->reply, TRUE);
     }
     g_free(tasks->tasks);
+    g_free(tasks->missing);
     g_free(tasks->folder);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Tasks, tasks_clear)
@@ -96,98 +92,16 @@ static void store(const Tasks *tasks, const Task *task) {
 
 /* --- children: each simulates one table and says it as text */
 
-enum { REPLY_TABLE = 'T', REPLY_WRONG_INPUT = 'W', REPLY_FAILED = 'F' };
+static gboolean work(gpointer data, gsize index, GByteArray *reply, GError **error) {
+    const Tasks *tasks = data;
+    const Task *task = tasks->missing[index];
+    g_autoptr(OpCostTable) table = cost_points_simulate(task->key, tasks->platform, error);
 
-static gboolean write_all(int file, const char *text, gsize bytes) {
-    while (bytes > 0) {
-        ssize_t written = write(file, text, bytes);
-        if (written < 0 && errno != EINTR)
-            return FALSE;
-        text += MAX(written, 0);
-        bytes -= (gsize)MAX(written, 0);
-    }
+    if (table == NULL)
+        return FALSE;
+    g_autofree char *text = op_cost_table_text(table, task->identity);
+    g_byte_array_append(reply, (const guint8 *)text, (guint)strlen(text));
     return TRUE;
-}
-
-/* The child's whole life; FALSE when its answer could not be handed over. */
-static gboolean child_answer(const Task *task, const Platform *platform, int file) {
-    g_autoptr(GError) error = NULL;
-    g_autoptr(OpCostTable) table = cost_points_simulate(task->key, platform, &error);
-    g_autofree char *text = table ? op_cost_table_text(table, task->identity) : NULL;
-    char kind = table                          ? REPLY_TABLE
-                : error->domain == INPUT_ERROR ? REPLY_WRONG_INPUT
-                                               : REPLY_FAILED;
-    const char *said = table ? text : error->message;
-    return write_all(file, &kind, 1) && write_all(file, said, strlen(said));
-}
-
-static gboolean set_failure(GError **error, const char *what) {
-    int code = errno;
-
-    g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(code), "cannot %s: %s", what,
-                g_strerror(code));
-    return FALSE;
-}
-
-static gboolean start(const Tasks *tasks, Task *task, GError **error) {
-    int ends[2];
-
-    if (pipe(ends) != 0)
-        return set_failure(error, "make a pipe");
-    fflush(NULL);
-    task->child = fork();
-    if (task->child == 0) {
-        close(ends[0]);
-        _exit(child_answer(task, tasks->platform, ends[1]) ? 0 : 1);
-    }
-    close(ends[1]);
-    if (task->child > 0) {
-        task->pipe = ends[0];
-        task->reply = g_string_new(NULL);
-        return TRUE;
-    }
-    task->child = 0;
-    close(ends[0]);
-    return set_failure(error, "start a process");
-}
-
-static gboolean take_reply(Task *task, int status, GError **error) {
-    const GString *reply = task->reply;
-
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || reply->len == 0) {
-        g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_FAILED,
-                    "the process that simulates operators ended early (status %d)", status);
-        return FALSE;
-    }
-    if (reply->str[0] != REPLY_TABLE) {
-        g_set_error_literal(error, reply->str[0] == REPLY_WRONG_INPUT ? INPUT_ERROR : G_FILE_ERROR,
-                            INPUT_ERROR_CONFLICT, reply->str + 1);
-        return FALSE;
-    }
-    task->table = op_cost_table_parse(reply->str + 1, task->key, task->identity, error);
-    return task->table != NULL;
-}
-
-static gboolean finish(Task *task, GError **error) {
-    int status = 0;
-    pid_t ended;
-
-    close(task->pipe);
-    do
-        ended = waitpid(task->child, &status, 0);
-    while (ended < 0 && errno == EINTR);
-    task->child = 0;
-    return ended < 0 ? set_failure(error, "wait for a process") : take_reply(task, status, error);
-}
-
-/* Takes what the child has said; FALSE once it has ended. */
-static gboolean read_some(Task *task) {
-    char buffer[65536];
-    ssize_t got = read(task->pipe, buffer, sizeof buffer);
-
-    if (got > 0)
-        g_string_append_len(task->reply, buffer, got);
-    return got > 0 || (got < 0 && errno == EINTR);
 }
 
 static void show_progress(Tasks *tasks) {
@@ -195,50 +109,32 @@ static void show_progress(Tasks *tasks) {
 
     if (tasks->quiet || seconds < SILENT_SECONDS || !isatty(STDERR_FILENO))
         return;
-    fprintf(stderr, "\rsimulating operators: %u of %u tables \033[K", tasks->made, tasks->missing);
+    fprintf(stderr, "\rsimulating operators: %u of %u tables \033[K", tasks->made,
+            tasks->n_missing);
     tasks->progress_shown = TRUE;
 }
 
-/* Waits until one of the running children says something, and hears all that do. */
-static gboolean hear(Tasks *tasks, Task **running, guint *n_running, GError **error) {
-    g_autofree GPollFD *polled = g_new0(GPollFD, *n_running);
-    gboolean well = TRUE;
+static gboolean take(gpointer data, gsize index, const GByteArray *reply, GError **error) {
+    Tasks *tasks = data;
+    Task *task = tasks->missing[index];
+    g_autofree char *text = g_strndup((const char *)reply->data, reply->len);
 
-    for (guint i = 0; i < *n_running; i++)
-        polled[i] = (GPollFD){.fd = running[i]->pipe, .events = G_IO_IN};
-    if (g_poll(polled, *n_running, -1) < 0)
-        return errno == EINTR || set_failure(error, "hear from a process");
-    for (guint i = *n_running; i-- > 0;) {
-        if (polled[i].revents == 0 || read_some(running[i]))
-            continue;
-        well = finish(running[i], well ? error : NULL) && well;
-        if (well)
-            store(tasks, running[i]);
-        running[i] = running[--*n_running];
-        tasks->made++;
-        show_progress(tasks);
-    }
-    return well;
+    task->table = op_cost_table_parse(text, task->key, task->identity, error);
+    if (task->table == NULL)
+        return FALSE;
+    store(tasks, task);
+    tasks->made++;
+    show_progress(tasks);
+    return TRUE;
 }
 
-/* As many at a time as there are processors. After a failure the others are heard out. */
 static gboolean make_missing(Tasks *tasks, GError **error) {
-    guint at_once = MAX(g_get_num_processors(), 1), n_running = 0, next = 0;
-    g_autofree Task **running = g_new(Task *, at_once);
-    gboolean well = TRUE;
+    ChildJobs jobs = {.n = tasks->n_missing, .data = tasks, .work = work, .take = take};
+    gboolean made = child_run_all(&jobs, error);
 
-    while (n_running > 0 || (well && next < tasks->n)) {
-        if (well && n_running < at_once && next < tasks->n) {
-            Task *task = &tasks->tasks[next++];
-            if (task->table == NULL && (well = start(tasks, task, error)))
-                running[n_running++] = task;
-            continue;
-        }
-        well = hear(tasks, running, &n_running, well ? error : NULL) && well;
-    }
     if (tasks->progress_shown)
         fputs("\r\033[K", stderr);
-    return well;
+    return made;
 }
 
 /* With what the schedule gives, so that no file outlives a change of it. */
@@ -256,6 +152,7 @@ gboolean cost_tables_get(const GArray *keys, const Platform *platform, gboolean 
                            .folder = cache_folder(),
                            .quiet = quiet,
                            .tasks = g_new0(Task, keys->len + 1),
+                           .missing = g_new0(Task *, keys->len + 1),
                            .n = keys->len,
                            .begun_us = g_get_monotonic_time()};
 
@@ -264,7 +161,8 @@ gboolean cost_tables_get(const GArray *keys, const Platform *platform, gboolean 
         task->key = &g_array_index(keys, OpCostKey, i);
         task->identity = identity_of(task->key, platform);
         look_up(&tasks, task);
-        tasks.missing += task->table == NULL;
+        if (task->table == NULL)
+            tasks.missing[tasks.n_missing++] = task;
     }
     if (!make_missing(&tasks, error))
         return FALSE;
