@@ -56,6 +56,15 @@ static gboolean check_context(const BillInputs *inputs, const YamlNode *place, G
                       inputs->max_context, model->max_context, model->name);
 }
 
+/* The operator graphs of clusters know dense layers only. */
+static gboolean check_dense(const BillInputs *inputs, const YamlNode *place, GError **error) {
+    if (inputs->model->experts == 0 || inputs->platform->kind != DEVICE_MT3000)
+        return TRUE;
+    return yaml_error(place, INPUT_ERROR_CONFLICT, error,
+                      "model '%s' has experts, which platform kind 'mt3000' does not run",
+                      inputs->model->name);
+}
+
 static gboolean check_tp(const Policy *policy, const Model *model, const YamlNode *place,
                          GError **error) {
     guint64 tp = policy->decode.tp;
@@ -238,8 +247,8 @@ Plan *plan_new(const Policy *policy, const Model *model, const Platform *platfor
                          .max_context =
                              policy->max_context > 0 ? policy->max_context : model->max_context};
     PoolLayout layout = pool_layout(policy);
-    if (!check_context(&inputs, place, error) || !check_tp(policy, model, place, error) ||
-        !check_stages(&inputs, &layout, place, error) ||
+    if (!check_dense(&inputs, place, error) || !check_context(&inputs, place, error) ||
+        !check_tp(policy, model, place, error) || !check_stages(&inputs, &layout, place, error) ||
         !check_clusters(&inputs, &layout, place, error) ||
         !check_prefix_cache(&inputs, &layout, place, error) ||
         !check_memory(&inputs, &layout, place, error))

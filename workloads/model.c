@@ -30,10 +30,12 @@ static guint64 attention_parameters(const Model *model) {
     return model->hidden * qkv_width + query_width * model->hidden + biases;
 }
 
-/* Gate, up and down: SwiGLU has three matrices. */
+/* Gate, up and down: SwiGLU has three matrices. Experts are such each, and have a router that
+ * scores them. */
 static guint64 feed_forward_parameters(const Model *model) {
     guint64 biases = model->mlp_bias ? 2 * model->ffn + model->hidden : 0;
-    return 3 * model->hidden * model->ffn + biases;
+    guint64 expert = 3 * model->hidden * model->ffn + biases;
+    return model->experts == 0 ? expert : model->experts * (expert + model->hidden);
 }
 
 guint64 model_layer_parameters(const Model *model) {

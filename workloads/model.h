@@ -1,5 +1,6 @@
 /* A transformer's dimensions as its Hugging Face config.json states them, and what follows from
- * them: parameters and bytes of KV. Only dense Llama-like models (Llama, Qwen2). */
+ * them: parameters and bytes of KV. Llama-like models: Llama, Qwen2, and Mixtral, whose
+ * feed-forward half is several experts of which a router chooses some for each token. */
 #ifndef WORKLOADS_MODEL_H
 #define WORKLOADS_MODEL_H
 
@@ -11,13 +12,15 @@ guint data_type_bytes(DataType type);
 
 typedef struct Model {
     char *name;       /* file name without ".json" */
-    char *model_type; /* "llama", "qwen2" */
+    char *model_type; /* "llama", "qwen2", "mixtral" */
     guint64 hidden;
     guint64 layers;
     guint64 heads;
     guint64 kv_heads;
     guint64 head_dim;
-    guint64 ffn; /* intermediate_size */
+    guint64 ffn;               /* intermediate_size, of an expert where there are some */
+    guint64 experts;           /* num_local_experts; 0: dense */
+    guint64 experts_per_token; /* num_experts_per_tok; 0: dense */
     guint64 vocab;
     guint64 max_context; /* max_position_embeddings, tokens */
     gboolean tied_embeddings;
@@ -32,8 +35,8 @@ typedef struct Model {
 } Model;
 
 /* Reads the section: a config.json's mapping ('folder' and the node's origin give the name).
- * Unknown model_type, MoE, quantisation, missing, inconsistent fields are errors at their node;
- * other unknown keys are ignored, the format being foreign. */
+ * Unknown model_type, other MoE, quantisation, missing, inconsistent fields are errors at their
+ * node; other unknown keys are ignored, the format being foreign. */
 Model *model_read(const YamlNode *section, GError **error);
 void model_free(Model *model);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Model, model_free)
@@ -42,7 +45,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Model, model_free)
 void model_write(const Model *model, guint indent, GString *out);
 
 guint64 model_parameters(const Model *model);       /* equals the model card's count */
-guint64 model_layer_parameters(const Model *model); /* of one layer, norms and biases included */
+guint64 model_layer_parameters(const Model *model); /* of one layer, norms, biases, router and all
+                                                        experts included */
 guint64 model_embedding_parameters(const Model *model); /* vocab × hidden: the input table */
 guint64 model_head_parameters(const Model *model);      /* final norm + output matrix, the latter
                                                            counted even when tied (it is read) */

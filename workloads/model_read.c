@@ -20,14 +20,21 @@ static const CountKey count_keys[] = {
     {"head_dim", offsetof(Model, head_dim), 10000, TRUE},
     {"vocab_size", offsetof(Model, vocab), 10000000, FALSE},
     {"max_position_embeddings", offsetof(Model, max_context), 100000000, FALSE},
+    {"num_local_experts", offsetof(Model, experts), 10000, TRUE},
+    {"num_experts_per_tok", offsetof(Model, experts_per_token), 10000, TRUE},
 };
 
 /* Keys that are read, each long enough that one close to it can only be a slip. */
 static const char *const known_keys[] = {
-    "model_type",          "hidden_size", "intermediate_size", "num_hidden_layers",
-    "num_attention_heads", "head_dim",    "vocab_size",        "max_position_embeddings",
-    "num_key_value_heads", "torch_dtype", "hidden_act",        "tie_word_embeddings",
-    "attention_bias",      "mlp_bias",    "rope_theta",        "rms_norm_eps",
+    "model_type",          "hidden_size",
+    "intermediate_size",   "num_hidden_layers",
+    "num_attention_heads", "head_dim",
+    "vocab_size",          "max_position_embeddings",
+    "num_key_value_heads", "torch_dtype",
+    "hidden_act",          "tie_word_embeddings",
+    "attention_bias",      "mlp_bias",
+    "rope_theta",          "rms_norm_eps",
+    "num_local_experts",   "num_experts_per_tok",
     "rope_scaling",
 };
 
@@ -43,28 +50,32 @@ static const RealKey real_keys[] = {
     {"rms_norm_eps", offsetof(Model, norm_epsilon), 1e-6, 1},
 };
 
-static const char *const model_types[] = {"llama", "qwen2"};
-enum { MODEL_TYPE_LLAMA, MODEL_TYPE_QWEN2 };
+static const char *const model_types[] = {"llama", "qwen2", "mixtral"};
+enum { MODEL_TYPE_LLAMA, MODEL_TYPE_QWEN2, MODEL_TYPE_MIXTRAL };
 
 static const char *const moe_types[] = {
-    "mixtral", "qwen2_moe", "qwen3_moe",  "deepseek_v2", "deepseek_v3", "phimoe",      "olmoe",
-    "jamba",   "dbrx",      "granitemoe", "gpt_oss",     "llama4",      "llama4_text",
+    "qwen2_moe", "qwen3_moe", "deepseek_v2", "deepseek_v3", "phimoe", "olmoe",
+    "jamba",     "dbrx",      "granitemoe",  "gpt_oss",     "llama4", "llama4_text",
 };
 
 /* Keys whose presence (true, or anything that is neither null nor false) makes another model. */
 typedef struct ForeignKey {
     const char *key, *what;
+    gboolean in_mixtral, elsewhere; /* where it is foreign */
 } ForeignKey;
 
+#define MOE_FOREIGN "mixture-of-experts models are not modelled"
+#define WINDOW_FOREIGN "sliding-window attention is not modelled"
 static const ForeignKey foreign_keys[] = {
-    {"num_local_experts", "mixture-of-experts models are not modelled"},
-    {"num_experts", "mixture-of-experts models are not modelled"},
-    {"n_routed_experts", "mixture-of-experts models are not modelled"},
-    {"num_experts_per_tok", "mixture-of-experts models are not modelled"},
-    {"quantization_config", "quantised checkpoints are not modelled"},
-    {"text_config", "multimodal models are not modelled"},
-    {"kv_lora_rank", "latent attention is not modelled"},
-    {"use_sliding_window", "sliding-window attention is not modelled"},
+    {"num_local_experts", MOE_FOREIGN, FALSE, TRUE},
+    {"num_experts", MOE_FOREIGN, TRUE, TRUE},
+    {"n_routed_experts", MOE_FOREIGN, TRUE, TRUE},
+    {"num_experts_per_tok", MOE_FOREIGN, FALSE, TRUE},
+    {"quantization_config", "quantised checkpoints are not modelled", TRUE, TRUE},
+    {"text_config", "multimodal models are not modelled", TRUE, TRUE},
+    {"kv_lora_rank", "latent attention is not modelled", TRUE, TRUE},
+    {"use_sliding_window", WINDOW_FOREIGN, TRUE, TRUE},
+    {"sliding_window", WINDOW_FOREIGN, TRUE, FALSE}, /* Qwen2 has a switch for it besides */
 };
 
 static const char *const torch_types[N_DATA_TYPES] = {"float16", "bfloat16", "float32"};
@@ -98,10 +109,18 @@ static gboolean is_one_of(const char *word, const char *const *words, gsize n_wo
     return FALSE;
 }
 
+static gboolean is_type(const char *type, int expected) {
+    return strcmp(type, model_types[expected]) == 0;
+}
+
 static gboolean refuse_foreign_keys(const YamlNode *section, GError **error) {
+    const YamlNode *type = get(section, "model_type");
+    gboolean is_mixtral =
+        type && type->type == YAML_SCALAR && is_type(type->text, MODEL_TYPE_MIXTRAL);
     for (gsize i = 0; i < G_N_ELEMENTS(foreign_keys); i++) {
         const YamlNode *value = get(section, foreign_keys[i].key);
-        if (value && !is_plain_scalar(value, "false"))
+        gboolean is_foreign = is_mixtral ? foreign_keys[i].in_mixtral : foreign_keys[i].elsewhere;
+        if (is_foreign && value && !is_plain_scalar(value, "false"))
             return yaml_error(key_node(section, foreign_keys[i].key), INPUT_ERROR_UNKNOWN, error,
                               "%s: '%s'", foreign_keys[i].what, foreign_keys[i].key);
     }
@@ -190,6 +209,23 @@ static gboolean complete_heads(const YamlNode *section, Model *model, GError **e
     return TRUE;
 }
 
+/* A mixture says how many experts there are and how many a token goes to: without, it would be
+ * another model. */
+static gboolean check_experts(const YamlNode *section, const Model *model, GError **error) {
+    if (!is_type(model->model_type, MODEL_TYPE_MIXTRAL))
+        return TRUE;
+    if (model->experts == 0)
+        return missing(section, "num_local_experts", error);
+    if (model->experts_per_token == 0)
+        return missing(section, "num_experts_per_tok", error);
+    if (model->experts_per_token <= model->experts)
+        return TRUE;
+    return yaml_error(get(section, "num_experts_per_tok"), INPUT_ERROR_CONFLICT, error,
+                      "'num_experts_per_tok' (%" G_GUINT64_FORMAT ") must be at most "
+                      "'num_local_experts' (%" G_GUINT64_FORMAT ")",
+                      model->experts_per_token, model->experts);
+}
+
 /* Newer files say dtype for torch_dtype. Absent means float16, in which Llama weights are published
  * and served. */
 static gboolean read_data_type(const YamlNode *section, Model *model, GError **error) {
@@ -220,8 +256,9 @@ static gboolean read_flags(const YamlNode *section, Model *model, GError **error
         !read_flag(section, "attention_bias", &attention_bias, error) ||
         !read_flag(section, "mlp_bias", &mlp_bias, error))
         return FALSE;
-    gboolean is_llama = strcmp(model->model_type, model_types[MODEL_TYPE_LLAMA]) == 0;
-    model->qkv_bias = attention_bias || !is_llama; /* Qwen2: always, without a key */
+    gboolean is_llama = is_type(model->model_type, MODEL_TYPE_LLAMA);
+    gboolean is_qwen2 = is_type(model->model_type, MODEL_TYPE_QWEN2); /* always, without a key */
+    model->qkv_bias = (is_llama && attention_bias) || is_qwen2;
     model->out_bias = attention_bias && is_llama;
     model->mlp_bias = mlp_bias && is_llama;
     return TRUE;
@@ -260,9 +297,10 @@ Model *model_read(const YamlNode *section, GError **error) {
     if (!yaml_expect(section, YAML_MAPPING, "the mapping of a config.json", error) ||
         !refuse_foreign_keys(section, error) || !refuse_slips(section, error) ||
         !read_model_type(section, model, error) || !read_counts(section, model, error) ||
-        !complete_heads(section, model, error) || !read_data_type(section, model, error) ||
-        !read_flags(section, model, error) || !read_reals(section, model, error) ||
-        !check_activation(section, error) || !read_name(section, model, error))
+        !complete_heads(section, model, error) || !check_experts(section, model, error) ||
+        !read_data_type(section, model, error) || !read_flags(section, model, error) ||
+        !read_reals(section, model, error) || !check_activation(section, error) ||
+        !read_name(section, model, error))
         return NULL;
     read_rope_scaling(section, model);
     return g_steal_pointer(&model);
@@ -292,10 +330,12 @@ static void write_reals(const Model *model, guint indent, GString *out) {
 void model_write(const Model *model, guint indent, GString *out) {
     write_text(out, indent, "name", model->name);
     write_text(out, indent, "model_type", model->model_type);
-    for (gsize i = 0; i < G_N_ELEMENTS(count_keys); i++)
-        g_string_append_printf(out, "%*s%s: %" G_GUINT64_FORMAT "\n", (int)indent, "",
-                               count_keys[i].key,
-                               G_STRUCT_MEMBER(guint64, model, count_keys[i].offset));
+    for (gsize i = 0; i < G_N_ELEMENTS(count_keys); i++) {
+        guint64 value = G_STRUCT_MEMBER(guint64, model, count_keys[i].offset);
+        if (value > 0) /* a dense model has no experts */
+            g_string_append_printf(out, "%*s%s: %" G_GUINT64_FORMAT "\n", (int)indent, "",
+                                   count_keys[i].key, value);
+    }
     write_flag(out, indent, "tie_word_embeddings", model->tied_embeddings);
     write_flag(out, indent, "attention_bias", model->qkv_bias);
     write_flag(out, indent, "mlp_bias", model->mlp_bias);
