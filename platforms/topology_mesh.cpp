@@ -96,11 +96,13 @@ class MeshZone : public routing::NetZoneImpl {
         return mesh_.folded ? mesh_.columns + mesh_.rows - 1 : mesh_.columns * mesh_.rows;
     }
 
-    /* Names such as "e12,34" fit into a std::string without memory of its own, which matters: there
-     * are millions. */
-    static std::string name_of(char prefix, Place place) {
-        char text[2 + 2 * 10 + 2];
-        const int length = std::snprintf(text, sizeof text, "%c%u,%u", prefix, place.x, place.y);
+    /* Millions of names: "r0012c0034e" fits into a std::string without memory of its own, and zeros
+     * in front keep them in order, so that each goes next to the last in SimGrid's sorted tables.
+     */
+    static std::string name_of(Place place, const char *suffix) {
+        char text[32];
+        const int length =
+            std::snprintf(text, sizeof text, "r%04uc%04u%s", place.y, place.x, suffix);
 
         return std::string(text, static_cast<std::size_t>(length));
     }
@@ -112,14 +114,14 @@ class MeshZone : public routing::NetZoneImpl {
 
         hosts_.reserve(n);
         for (guint core = 0; core < n; core++) {
-            s4u::Host *host = get_iface()->create_host(name_of('c', place_of(core)), speed);
+            s4u::Host *host = get_iface()->create_host(name_of(place_of(core), ""), speed);
             g_assert(host->get_netpoint()->id() == core);
             hosts_.push_back(host->seal());
         }
     }
 
     void add_links() {
-        static const char letters[N_SIDES] = {'e', 'w', 's', 'n'};
+        static const char *const suffixes[N_SIDES] = {"e", "w", "s", "n"};
         const guint n = n_cores();
         const std::vector<double> bandwidth = {mesh_.bytes_per_s};
 
@@ -130,7 +132,7 @@ class MeshZone : public routing::NetZoneImpl {
                 if (!exists(neighbour(place, side)))
                     continue;
                 s4u::Link *link =
-                    get_iface()->create_link(name_of(letters[side], place), bandwidth);
+                    get_iface()->create_link(name_of(place, suffixes[side]), bandwidth);
                 links_[core][side] = link->seal()->get_impl();
             }
     }
