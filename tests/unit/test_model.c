@@ -233,7 +233,7 @@ static const BadModel bad_models[] = {
     {MIXTRAL(", \"num_local_experts\": 4"), "m.json:1:1: missing key 'num_experts_per_tok'",
      INPUT_ERROR_MISSING},
     {MIXTRAL(",\n \"num_local_experts\": 0"),
-     "m.json:2:23: expected an integer of 1 to 10000, not '0'", INPUT_ERROR_VALUE},
+     "m.json:2:23: 'num_local_experts' must lie between 1 and 10000, not 0", INPUT_ERROR_VALUE},
     {MIXTRAL(",\n \"num_local_experts\": 2, \"num_experts_per_tok\": 3"),
      "m.json:2:49: 'num_experts_per_tok' (3) must be at most 'num_local_experts' (2)",
      INPUT_ERROR_CONFLICT},
