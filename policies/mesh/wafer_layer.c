@@ -99,8 +99,9 @@ static void gemv(Writer *writer, const char *name, guint64 k, guint64 n) {
 }
 
 /* x, along Y, to Q, K and V, along X; Q times the keys, to scores along Y; these times the values,
- * to an output along X; and back to along Y. Seven allreduces. Of each pair of products with the KV
- * cache the heads share a core's part (published kernels: d rows of s, s rows of d). */
+ * to an output along X; and back to along Y. Seven allreduces. A core's query dimensions all meet
+ * its part of the keys and values, whichever heads share these (the published kernels: d vector
+ * operations of s elements, then s of d). */
 static void decode_attention(Writer *writer, guint64 context) {
     const Model *model = writer->plan->model;
     guint64 d = part(writer, model->hidden, ALONG_Y);
