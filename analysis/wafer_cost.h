@@ -7,6 +7,7 @@
 #ifndef ANALYSIS_WAFER_COST_H
 #define ANALYSIS_WAFER_COST_H
 
+#include "platforms/platform.h"
 #include "policies/mesh/wafer_layer.h"
 
 typedef struct WaferCosts WaferCosts;
@@ -30,6 +31,14 @@ typedef struct WaferTransition {
     guint regions;  /* of decode; 0: 1 */
 } WaferTransition;
 
+/* MeshGEMV by itself: x[k] · B[k×n], the sums left at the roots of the columns' trees. */
+typedef struct WaferGemv {
+    guint grid;
+    guint64 k, n;
+    DataType type;
+    guint k_tree; /* 0: 2 */
+} WaferGemv;
+
 /* Borrows the platform, of kind wafer. */
 WaferCosts *wafer_costs_new(const Platform *platform);
 void wafer_costs_free(WaferCosts *costs);
@@ -39,11 +48,12 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(WaferCosts, wafer_costs_free)
 void wafer_costs_want_decode(WaferCosts *costs, const WaferPoint *point);
 void wafer_costs_want_prefill(WaferCosts *costs, const WaferPoint *point);
 void wafer_costs_want_transition(WaferCosts *costs, const WaferTransition *transition);
+void wafer_costs_want_gemv(WaferCosts *costs, const WaferGemv *gemv);
 /* Simulates what is listed and not known. INPUT_ERROR where a grid or a shape is at fault. */
 gboolean wafer_costs_fill(WaferCosts *costs, GError **error);
 
 /* Cycles of one token through all layers: the layers of each region and the hand-overs between
- * regions. All three below: negative and an error where it cannot be simulated. */
+ * regions. All four below: negative and an error where it cannot be simulated. */
 double wafer_decode_cycles(WaferCosts *costs, const WaferPoint *point, GError **error);
 /* Cycles of the prompt through all layers; 'regions' as above. */
 double wafer_prefill_cycles(WaferCosts *costs, const WaferPoint *point, GError **error);
@@ -51,6 +61,7 @@ double wafer_prefill_cycles(WaferCosts *costs, const WaferPoint *point, GError *
  * projection, WaferLLM 4.2) and the prompt's KV cache move to the decode grid. */
 double wafer_transition_cycles(WaferCosts *costs, const WaferTransition *transition,
                                GError **error);
+double wafer_gemv_cycles(WaferCosts *costs, const WaferGemv *gemv, GError **error);
 
 /* Share of a region's time that is idle while one request passes 'regions' of them: (R−1)/R. */
 double wafer_region_bubbles(guint regions);

@@ -47,8 +47,8 @@ typedef struct Walk {
 
 static void move_piece(Walk *walk, const Matrix *matrix, const Cut *input, const Cut *output) {
     const WaferMove *move = walk->move;
-    guint first_before = (guint)tile_begin(move->prefill_grid, matrix->experts, matrix->expert);
-    guint first_after = (guint)tile_begin(move->decode_grid, matrix->experts, matrix->expert);
+    guint first_before = matrix->expert * (move->prefill_grid / matrix->experts);
+    guint first_after = matrix->expert * (move->decode_grid / matrix->experts);
     MeshPlace from = {output->before, first_before + input->before};
     WaferCore to = matrix->turned ? (WaferCore){input->after, first_after + output->after}
                                   : (WaferCore){output->after, first_after + input->after};
@@ -62,8 +62,7 @@ static void move_piece(Walk *walk, const Matrix *matrix, const Cut *input, const
 static void move_matrix(Walk *walk, const Matrix *matrix) {
     const WaferMove *move = walk->move;
     guint before = move->prefill_grid, after = move->decode_grid;
-    guint rows_before = (guint)tile_size(before, matrix->experts, matrix->expert);
-    guint rows_after = (guint)tile_size(after, matrix->experts, matrix->expert);
+    guint rows_before = before / matrix->experts, rows_after = after / matrix->experts;
     g_autoptr(GArray) inputs =
         cuts_new(matrix->inputs, rows_before, matrix->turned ? after : rows_after);
     g_autoptr(GArray) outputs =
