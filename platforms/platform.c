@@ -1,5 +1,7 @@
 #include "platforms/platform.h"
 
+#include "platforms/mesh_cycles.h"
+
 void platform_free(Platform *platform) {
     if (platform == NULL)
         return;
@@ -21,7 +23,14 @@ guint platform_node_of(const Platform *platform, guint cluster) {
     return (guint)(platform_processor_of(platform, cluster) / platform->processors_per_node);
 }
 
+static double wafer_peak_macs(const MeshSpec *mesh, DataType type) {
+    return (double)(mesh->columns * mesh->rows) * mesh->clock_hz *
+           mesh_peak_macs_per_cycle(mesh, type);
+}
+
 double platform_peak_macs(const Platform *platform, DataType type) {
+    if (platform->kind == DEVICE_WAFER)
+        return wafer_peak_macs(&platform->mesh, type);
     if (type == DATA_TYPE_FP32)
         return platform->cluster.peak_fp32_macs_per_s;
     return platform->cluster.peak_fp16_macs_per_s;

@@ -1,186 +1,27 @@
-#include "platforms/platform.h"
-#include <string.h>
+#include "platforms/platform_schema.h"
 
 #define MAX_CLUSTERS 1000000
-#define MAX_COUNT 1e6
-#define MAX_SECONDS 3600
-#define MAX_RATE 1e18 /* bytes, cycles or multiply-accumulates a second */
-#define MAX_BYTES 1e18
-#define MAX_WATTS 1e9
-#define MAX_SOFTMAX_CYCLES 1e6
+#define MAX_CORES 4000000 /* of one wafer */
 
-#define COUNT(key_, type, member, help_)                                                           \
-    {                                                                                              \
-        .key = key_, .kind = YAML_FIELD_COUNT, .offset = offsetof(type, member), .min = 1,         \
-        .max = MAX_COUNT, .help = help_                                                            \
-    }
-#define REAL(key_, type, member, dimension_, min_, max_, help_)                                    \
-    {                                                                                              \
-        .key = key_, .kind = YAML_FIELD_REAL, .offset = offsetof(type, member),                    \
-        .dimension = dimension_, .min = min_, .max = max_, .help = help_                           \
-    }
-#define SECTION(key_, type, member, fields_, help_)                                                \
-    {                                                                                              \
-        .key = key_, .kind = YAML_FIELD_SECTION, .offset = offsetof(type, member),                 \
-        .fields = fields_, .n_fields = G_N_ELEMENTS(fields_), .help = help_                        \
-    }
+/* Which form a section has decides which keys belong, so it is read ahead of the rest. */
+typedef struct Form {
+    DeviceKind kind;
+    NetworkTopology topology;
+} Form;
 
-static const char *const kinds[] = {[DEVICE_MT3000] = "mt3000"};
-static const char *const topologies[] = {[NETWORK_STAR] = "star", [NETWORK_FAT_TREE] = "fat_tree"};
+static gboolean read_kind(const YamlNode *section, DeviceKind *kind, GError **error) {
+    const YamlNode *node = yaml_get(section, "kind");
+    int value;
 
-static const YamlField cluster_fields[] = {
-    COUNT("dsps", ClusterSpec, dsps, "cores that share the work of a kernel"),
-    REAL("clock", ClusterSpec, clock_hz, DIMENSION_HERTZ, YAML_ABOVE_ZERO, MAX_RATE, "of the DSPs"),
-    COUNT("macs_per_cycle_fp32", ClusterSpec, macs_per_cycle_fp32,
-          "multiply-accumulates a cycle and DSP in fp32"),
-    COUNT("macs_per_cycle_fp16", ClusterSpec, macs_per_cycle_fp16, "the same in fp16 and bf16"),
-    REAL("peak_fp32", ClusterSpec, peak_fp32_macs_per_s, DIMENSION_MACS_PER_S, YAML_ABOVE_ZERO,
-         MAX_RATE, "of the cluster; must equal dsps x clock x macs_per_cycle_fp32"),
-    REAL("peak_fp16", ClusterSpec, peak_fp16_macs_per_s, DIMENSION_MACS_PER_S, YAML_ABOVE_ZERO,
-         MAX_RATE, "of the cluster; must equal dsps x clock x macs_per_cycle_fp16"),
-    REAL("sm", ClusterSpec, sm_bytes, DIMENSION_BYTES, YAML_ABOVE_ZERO, MAX_BYTES,
-         "scalar memory of a DSP"),
-    REAL("am", ClusterSpec, am_bytes, DIMENSION_BYTES, YAML_ABOVE_ZERO, MAX_BYTES,
-         "array memory of a DSP"),
-    REAL("gsm", ClusterSpec, gsm_bytes, DIMENSION_BYTES, YAML_ABOVE_ZERO, MAX_BYTES,
-         "memory shared by the cluster's DSPs"),
-    REAL("ddr", ClusterSpec, ddr_bytes, DIMENSION_BYTES, YAML_ABOVE_ZERO, MAX_BYTES,
-         "off-chip memory installed per cluster"),
-    REAL("ddr_usable", ClusterSpec, ddr_usable_bytes, DIMENSION_BYTES, YAML_ABOVE_ZERO, MAX_BYTES,
-         "of it, for weights, KV and overhead"),
-    REAL("ddr_bandwidth", ClusterSpec, ddr_bytes_per_s, DIMENSION_BYTES_PER_S, YAML_ABOVE_ZERO,
-         MAX_RATE, "off-chip bandwidth of the cluster"),
-    REAL("gsm_bandwidth", ClusterSpec, gsm_bytes_per_s, DIMENSION_BYTES_PER_S, YAML_ABOVE_ZERO,
-         MAX_RATE, "between GSM and the SM and AM of all DSPs together"),
-    REAL("softmax_cycles_per_score", ClusterSpec, softmax_cycles_per_score, DIMENSION_NONE,
-         YAML_ABOVE_ZERO, MAX_SOFTMAX_CYCLES, "cycles a DSP takes for one score of a row"),
-    REAL("reference_bandwidth", ClusterSpec, reference_bytes_per_s, DIMENSION_BYTES_PER_S,
-         YAML_ABOVE_ZERO, MAX_RATE, "at which unblocked FP32 kernels touch memory"),
-};
-
-static const YamlField hthreads_fields[] = {
-    REAL("create_group", HthreadsSpec, create_group_s, DIMENSION_SECONDS, 0, MAX_SECONDS,
-         "creating a thread group"),
-    REAL("launch_group", HthreadsSpec, launch_group_s, DIMENSION_SECONDS, 0, MAX_SECONDS,
-         "launching a kernel on it"),
-};
-
-static const YamlField link_fields[] = {
-    REAL("bandwidth", LinkSpec, bytes_per_s, DIMENSION_BYTES_PER_S, YAML_ABOVE_ZERO, MAX_RATE,
-         "each way"),
-    REAL("latency", LinkSpec, latency_s, DIMENSION_SECONDS, 0, MAX_SECONDS, "of one pass"),
-};
-
-/* The last ones exist only in a fat tree. */
-static const YamlField network_fields[] = {
-    {.key = "topology",
-     .kind = YAML_FIELD_ENUM,
-     .offset = offsetof(NetworkSpec, topology),
-     .names = YAML_ENUM_OF(topologies),
-     .help = "how nodes are joined"},
-    SECTION("local", NetworkSpec, local, link_fields,
-            "of a cluster, to the other clusters of its processor"),
-    SECTION("port", NetworkSpec, port, link_fields, "of a cluster, to all other processors (MPI)"),
-    SECTION("nic", NetworkSpec, nic, link_fields, "of a node, shared by its clusters"),
-    COUNT("nodes_per_leaf", NetworkSpec, nodes_per_leaf, "nodes under one leaf switch"),
-    COUNT("uplinks", NetworkSpec, uplinks, "links from a leaf switch to the spine"),
-    SECTION("uplink", NetworkSpec, uplink, link_fields, "each of them"),
-};
-static const char *const fat_tree_keys[] = {"nodes_per_leaf", "uplinks", "uplink"};
-
-static const YamlField power_fields[] = {
-    REAL("cluster_idle", PowerSpec, cluster_idle_watts, DIMENSION_WATTS, 0, MAX_WATTS,
-         "of a cluster that waits"),
-    REAL("cluster_busy", PowerSpec, cluster_busy_watts, DIMENSION_WATTS, 0, MAX_WATTS,
-         "of a cluster while a step runs"),
-    REAL("node", PowerSpec, node_watts, DIMENSION_WATTS, 0, MAX_WATTS,
-         "of a node besides its clusters, always"),
-};
-
-/* The section as it is read and printed: every source has a place of its own, in the order of the
- * fields that they speak of. */
-#define MAX_SOURCES 64
-typedef struct PlatformSection {
-    Platform platform;
-    char *sources[MAX_SOURCES];
-} PlatformSection;
-
-enum { FIELD_NETWORK = 7, FIELD_SOURCES = 9 };
-
-static const YamlField platform_fields[] = {
-    {.key = "name",
-     .kind = YAML_FIELD_STRING,
-     .offset = offsetof(Platform, name),
-     .help = "for people"},
-    {.key = "kind",
-     .kind = YAML_FIELD_ENUM,
-     .offset = offsetof(Platform, kind),
-     .names = YAML_ENUM_OF(kinds),
-     .help = "cost model of the clusters"},
-    COUNT("nodes", Platform, nodes, "of the machine"),
-    COUNT("processors_per_node", Platform, processors_per_node, "sharing the node's NIC"),
-    COUNT("clusters_per_processor", Platform, clusters_per_processor, "compute elements"),
-    SECTION("cluster", Platform, cluster, cluster_fields, "one compute element"),
-    SECTION("hthreads", Platform, hthreads, hthreads_fields, "costs of the threading library"),
-    [FIELD_NETWORK] =
-        SECTION("network", Platform, network, network_fields, "links between clusters"),
-    SECTION("power", Platform, power, power_fields, "electrical"),
-    [FIELD_SOURCES] = {.key = "sources",
-                       .kind = YAML_FIELD_SECTION,
-                       .offset = offsetof(PlatformSection, sources),
-                       .fallback = "",
-                       .help = "where each number is from, by dotted field name"},
-};
-
-/* The tables for one topology, with the sources' table that follows from the others. */
-typedef struct Schema {
-    YamlField fields[G_N_ELEMENTS(platform_fields)];
-    GPtrArray *names; /* of the sources' fields */
-    YamlField sources[MAX_SOURCES];
-} Schema;
-
-static void schema_add_sources(Schema *schema, const char *prefix, const YamlField *fields,
-                               gsize n_fields) {
-    for (gsize i = 0; i < n_fields; i++) {
-        g_autofree char *name = g_strconcat(prefix, fields[i].key, NULL);
-
-        if (fields[i].kind == YAML_FIELD_SECTION) {
-            g_autofree char *inner = g_strconcat(name, ".", NULL);
-            schema_add_sources(schema, inner, fields[i].fields, fields[i].n_fields);
-            continue;
-        }
-        guint n = schema->names->len;
-        g_assert(n < MAX_SOURCES);
-        schema->sources[n] = (YamlField){.key = name,
-                                         .kind = YAML_FIELD_STRING,
-                                         .offset = n * sizeof(char *),
-                                         .fallback = YAML_OPTIONAL,
-                                         .help = "where this number is from"};
-        g_ptr_array_add(schema->names, g_steal_pointer(&name));
-    }
+    if (node == NULL)
+        return yaml_error(section, INPUT_ERROR_MISSING, error, "missing key 'kind'");
+    if (!yaml_read_enum(node, platform_kinds, &value, error))
+        return FALSE;
+    *kind = (DeviceKind)value;
+    return TRUE;
 }
 
-static Schema *schema_new(NetworkTopology topology) {
-    Schema *schema = g_new0(Schema, 1);
-
-    memcpy(schema->fields, platform_fields, sizeof platform_fields);
-    if (topology == NETWORK_STAR)
-        schema->fields[FIELD_NETWORK].n_fields -= G_N_ELEMENTS(fat_tree_keys);
-    schema->names = g_ptr_array_new_with_free_func(g_free);
-    schema_add_sources(schema, "", schema->fields, FIELD_SOURCES);
-    schema->fields[FIELD_SOURCES].fields = schema->sources;
-    schema->fields[FIELD_SOURCES].n_fields = schema->names->len;
-    return schema;
-}
-
-static void schema_free(Schema *schema) {
-    g_ptr_array_unref(schema->names);
-    g_free(schema);
-}
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(Schema, schema_free)
-
-/* Which keys belong depends on the topology, so it is read ahead of the rest. A network without it
- * is read as a fat tree, and then fails for want of it. */
+/* A network without a topology is read as a fat tree, and then fails for want of it. */
 static gboolean read_topology(const YamlNode *section, NetworkTopology *topology, GError **error) {
     const YamlNode *network = yaml_get(section, "network");
     int value = NETWORK_FAT_TREE;
@@ -188,20 +29,26 @@ static gboolean read_topology(const YamlNode *section, NetworkTopology *topology
     *topology = NETWORK_FAT_TREE;
     if (network == NULL || network->type != YAML_MAPPING || yaml_get(network, "topology") == NULL)
         return TRUE;
-    YamlEnum names = YAML_ENUM_OF(topologies);
-    if (!yaml_read_enum(yaml_get(network, "topology"), names, &value, error))
+    if (!yaml_read_enum(yaml_get(network, "topology"), platform_topologies, &value, error))
         return FALSE;
     *topology = (NetworkTopology)value;
     if (*topology == NETWORK_FAT_TREE)
         return TRUE;
 
-    for (gsize i = 0; i < G_N_ELEMENTS(fat_tree_keys); i++) {
-        const YamlNode *extra = yaml_get(network, fat_tree_keys[i]);
+    for (gsize i = 0; platform_fat_tree_keys[i] != NULL; i++) {
+        const YamlNode *extra = yaml_get(network, platform_fat_tree_keys[i]);
         if (extra != NULL)
             return yaml_error(extra, INPUT_ERROR_CONFLICT, error,
-                              "'%s' is for a fat_tree, but 'topology' is 'star'", fat_tree_keys[i]);
+                              "'%s' is for a fat_tree, but 'topology' is 'star'",
+                              platform_fat_tree_keys[i]);
     }
     return TRUE;
+}
+
+static gboolean read_form(const YamlNode *section, Form *form, GError **error) {
+    return yaml_expect(section, YAML_MAPPING, NULL, error) &&
+           read_kind(section, &form->kind, error) &&
+           (form->kind == DEVICE_WAFER || read_topology(section, &form->topology, error));
 }
 
 /* The node to blame when several values do not go together: the first, unless another was given as
@@ -265,15 +112,15 @@ static gboolean check_memory(const YamlNode *node, const ClusterSpec *cluster, G
                       "'ddr_usable' is %s but only %s are installed ('ddr')", usable, installed);
 }
 
-static gboolean check_power(const YamlNode *node, const PowerSpec *power, GError **error) {
-    static const char *const keys[] = {"cluster_busy", "cluster_idle", NULL};
+static gboolean check_power(const YamlNode *node, const char *const *keys, const PowerSpec *power,
+                            GError **error) {
 
     if (power->cluster_busy_watts >= power->cluster_idle_watts)
         return TRUE;
     g_autofree char *busy = units_format(power->cluster_busy_watts, DIMENSION_WATTS);
     g_autofree char *idle = units_format(power->cluster_idle_watts, DIMENSION_WATTS);
     return yaml_error(blamed(node, keys), INPUT_ERROR_CONFLICT, error,
-                      "'cluster_busy' is %s, less than 'cluster_idle', which is %s", busy, idle);
+                      "'%s' is %s, less than '%s', which is %s", keys[0], busy, keys[1], idle);
 }
 
 static gboolean check_size(const YamlNode *section, const Platform *platform, GError **error) {
@@ -289,17 +136,84 @@ static gboolean check_size(const YamlNode *section, const Platform *platform, GE
                       MAX_CLUSTERS);
 }
 
-static gboolean check_platform(const YamlNode *section, const Platform *platform, GError **error) {
+static gboolean check_clusters(const YamlNode *section, const PlatformSection *read,
+                               GError **error) {
+    static const char *const power_keys[] = {"cluster_busy", "cluster_idle", NULL};
     const YamlNode *cluster = yaml_get(section, "cluster");
+    const Platform *platform = &read->platform;
 
     return check_size(section, platform, error) &&
            check_peaks(cluster, &platform->cluster, error) &&
            check_memory(cluster, &platform->cluster, error) &&
-           check_power(yaml_get(section, "power"), &platform->power, error);
+           check_power(yaml_get(section, "power"), power_keys, &platform->power, error);
+}
+
+static gboolean check_cores(const YamlNode *node, const MeshSpec *mesh, GError **error) {
+    static const char *const keys[] = {"columns", "rows", NULL};
+
+    if (mesh->columns * mesh->rows <= MAX_CORES)
+        return TRUE;
+    return yaml_error(blamed(node, keys), INPUT_ERROR_VALUE, error,
+                      "the mesh has %" G_GUINT64_FORMAT " cores, more than %u",
+                      mesh->columns * mesh->rows, MAX_CORES);
+}
+
+static gboolean check_sram(const YamlNode *node, const MeshSpec *mesh, GError **error) {
+    static const char *const keys[] = {"usable", "sram", NULL};
+
+    if (mesh->usable_bytes <= mesh->sram_bytes)
+        return TRUE;
+    g_autofree char *usable = units_format(mesh->usable_bytes, DIMENSION_BYTES);
+    g_autofree char *installed = units_format(mesh->sram_bytes, DIMENSION_BYTES);
+    return yaml_error(blamed(node, keys), INPUT_ERROR_CONFLICT, error,
+                      "'usable' is %s but a core has only %s ('sram')", usable, installed);
+}
+
+static gboolean check_wavelet(const YamlNode *node, double bytes, GError **error) {
+    const YamlNode *wavelet = yaml_get(node, "wavelet");
+
+    if (bytes == (double)(guint64)bytes)
+        return TRUE;
+    return yaml_error(wavelet, INPUT_ERROR_VALUE, error,
+                      "'wavelet' must be a whole number of bytes, not '%s'", wavelet->text);
+}
+
+static gboolean check_wafers(const YamlNode *section, const PlatformSection *read, GError **error) {
+    static const char *const power_keys[] = {"busy", "idle", NULL};
+    const YamlNode *mesh = yaml_get(section, "mesh");
+    const Platform *platform = &read->platform;
+
+    return check_cores(mesh, &platform->mesh, error) && check_sram(mesh, &platform->mesh, error) &&
+           check_wavelet(mesh, read->wavelet_bytes, error) &&
+           check_power(yaml_get(section, "power"), power_keys, &platform->power, error);
+}
+
+/* A wafer is a node with one compute element. Its port is the only way out, so a message pays the
+ * latency of that once on the way out and once on the way in; the other links of a star just do not
+ * slow it down. */
+static void complete_wafers(PlatformSection *read) {
+    Platform *platform = &read->platform;
+    NetworkSpec *network = &platform->network;
+
+    platform->processors_per_node = 1;
+    platform->clusters_per_processor = 1;
+    platform->mesh.wavelet_bytes = (guint64)read->wavelet_bytes;
+    network->topology = NETWORK_STAR;
+    network->local = network->port;
+    network->nic = (LinkSpec){.bytes_per_s = network->port.bytes_per_s, .latency_s = 0};
+}
+
+static gboolean check_platform(const YamlNode *section, PlatformSection *read, GError **error) {
+    if (read->platform.kind != DEVICE_WAFER)
+        return check_clusters(section, read, error);
+    if (!check_wafers(section, read, error))
+        return FALSE;
+    complete_wafers(read);
+    return TRUE;
 }
 
 /* A platform of its own that takes the strings out of 'section'. */
-static Platform *platform_take(PlatformSection *section, const Schema *schema) {
+static Platform *platform_take(PlatformSection *section, const PlatformSchema *schema) {
     Platform *platform = g_memdup2(&section->platform, sizeof *platform);
 
     platform->sources = g_ptr_array_new_with_free_func(g_free);
@@ -313,17 +227,16 @@ static Platform *platform_take(PlatformSection *section, const Schema *schema) {
 }
 
 Platform *platform_read(const YamlNode *section, GError **error) {
-    NetworkTopology topology;
+    Form form = {0};
     PlatformSection read = {0};
 
-    if (!yaml_expect(section, YAML_MAPPING, NULL, error) ||
-        !read_topology(section, &topology, error))
+    if (!read_form(section, &form, error))
         return NULL;
 
-    g_autoptr(Schema) schema = schema_new(topology);
-    if (!yaml_read_fields(section, schema->fields, G_N_ELEMENTS(schema->fields), &read, error) ||
-        !check_platform(section, &read.platform, error)) {
-        yaml_fields_clear(schema->fields, G_N_ELEMENTS(schema->fields), &read);
+    g_autoptr(PlatformSchema) schema = platform_schema_new(form.kind, form.topology);
+    if (!yaml_read_fields(section, schema->fields, schema->n_fields, &read, error) ||
+        !check_platform(section, &read, error)) {
+        yaml_fields_clear(schema->fields, schema->n_fields, &read);
         return NULL;
     }
     return platform_take(&read, schema);
@@ -338,9 +251,11 @@ static char *source_of(const Platform *platform, const char *name) {
 }
 
 void platform_write(const Platform *platform, guint indent, GString *out) {
-    g_autoptr(Schema) schema = schema_new(platform->network.topology);
-    PlatformSection section = {.platform = *platform};
-    gsize n_fields = platform->sources->len > 0 ? G_N_ELEMENTS(schema->fields) : FIELD_SOURCES;
+    g_autoptr(PlatformSchema) schema =
+        platform_schema_new(platform->kind, platform->network.topology);
+    PlatformSection section = {.platform = *platform,
+                               .wavelet_bytes = (double)platform->mesh.wavelet_bytes};
+    gsize n_fields = schema->n_fields - (platform->sources->len > 0 ? 0 : 1);
 
     for (guint i = 0; i < schema->names->len; i++)
         section.sources[i] = source_of(platform, g_ptr_array_index(schema->names, i));
