@@ -1,5 +1,8 @@
 /* A mesh of cores as a SimGrid topology: one host a core, four directed links a core, routes along
- * X, then along Y. */
+ * X, then along Y. A lone message over h hops takes h · hop_s + bytes / bytes_per_s. Messages that
+ * cross a link at one time share it by the inverse of their routes' latencies, as SimGrid does:
+ * fair between messages that travel equally far, while a nearer one gets more than a farther one.
+ */
 #ifndef PLATFORMS_TOPOLOGY_MESH_H
 #define PLATFORMS_TOPOLOGY_MESH_H
 
@@ -10,7 +13,8 @@ G_BEGIN_DECLS
 
 typedef struct TopologyMesh {
     guint columns, rows;
-    gboolean folded;    /* only the cores of row 0 and column 0 exist */
+    gboolean folded; /* only the cores of row 0 and column 0 exist; no route from column 0 to row 0
+                        but along them */
     double bytes_per_s; /* of a link */
     double hop_s;       /* its latency, above zero */
 } TopologyMesh;
