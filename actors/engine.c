@@ -1,11 +1,13 @@
 #include "actors/engine.h"
 
 #include "actors/engine_shim.h"
+#include <malloc.h>
 #include <math.h>
 #include <signal.h>
 #include <simgrid/comm.h>
 #include <simgrid/engine.h>
 #include <simgrid/exec.h>
+#include <simgrid/mailbox.h>
 #include <simgrid/semaphore.h>
 #include <xbt/config.h>
 #include <xbt/log.h>
@@ -13,6 +15,8 @@
 /* SimGrid's engine is one static object a process; these belong to it. */
 static EngineCounts counts;
 static GPtrArray *signalled_wakes; /* Wake *, to be released at the current date */
+static guint n_channels;
+static int stack_kib;
 
 void engine_init(void) {
     /* How actors switch is fixed by simgrid_init, so it can only be told as an argument. */
@@ -34,7 +38,9 @@ void engine_init(void) {
     sg_cfg_set_boolean("network/crosstraffic", "no");
     sg_cfg_set_double("network/TCP-gamma", 0);
     sg_cfg_set_double("surf/precision", 1e-12);
-    sg_cfg_set_int("contexts/stack-size", 64);
+    stack_kib = 64;
+    sg_cfg_set_int("contexts/stack-size", stack_kib);
+    n_channels = 0;
     counts = (EngineCounts){0};
     signalled_wakes = g_ptr_array_new();
 }
@@ -53,12 +59,32 @@ EngineCounts engine_counts(void) {
     return counts;
 }
 
-void engine_actor_start(const char *name, sg_host_t host, void (*body)(int, char **),
-                        gpointer data) {
+/* Mappings that a process may have: a stack with its guard takes two. */
+static guint64 mapping_limit(void) {
+    g_autofree char *text = NULL;
+    if (!g_file_get_contents("/proc/sys/vm/max_map_count", &text, NULL, NULL))
+        return 65530; /* Linux's default */
+    return g_ascii_strtoull(text, NULL, 10);
+}
+
+void engine_expect_actors(guint n) {
+    const guint64 others = 4096; /* mappings: libraries, heaps, the platform */
+    if (2 * (guint64)n + others <= mapping_limit())
+        return;
+    stack_kib = 16;
+    sg_cfg_set_int("contexts/guard-size", 0);
+    /* Such stacks are from calloc, which clears what it does not know to be fresh from the system:
+     * with nothing kept in stock, that is nearly nothing, and untouched pages cost no memory. */
+    mallopt(M_TOP_PAD, 0);
+}
+
+sg_actor_t engine_actor_start(const char *name, sg_host_t host, void (*body)(int, char **),
+                              gpointer data) {
     sg_actor_t actor = sg_actor_init(name, host);
     sg_actor_set_data(actor, data);
-    sg_actor_set_stacksize(actor, 64); /* KiB */
+    sg_actor_set_stacksize(actor, stack_kib); /* KiB */
     sg_actor_start(actor, body, 0, NULL);
+    return actor;
 }
 
 void engine_call_soon(void (*fn)(gpointer data), gpointer data) {
@@ -161,6 +187,14 @@ gboolean wake_wait_until(Wake *wake, double date_s) {
     return TRUE;
 }
 
+/* The waiting actor looks at 'signalled' only once it has been released. */
+void wake_signal_at(Wake *wake, double date_s) {
+    g_assert(wake->waiting && !wake->timer);
+    counts.timers++;
+    wake->signalled = TRUE;
+    wake->timer = shim_timer_set(date_s, wake_on_timer, wake);
+}
+
 EngineTransfer *engine_transfer_begin(sg_host_t from, sg_host_t to, guint64 bytes) {
     counts.comms++;
     return (EngineTransfer *)shim_send_begin(from, to, bytes);
@@ -168,6 +202,32 @@ EngineTransfer *engine_transfer_begin(sg_host_t from, sg_host_t to, guint64 byte
 
 void engine_transfer_wait(EngineTransfer *transfer) {
     sg_comm_wait((sg_comm_t)transfer);
+}
+
+gboolean engine_transfer_ended(EngineTransfer *transfer) {
+    return sg_comm_test((sg_comm_t)transfer) != 0;
+}
+
+double engine_transfer_remaining_bytes(const EngineTransfer *transfer) {
+    return shim_comm_remaining((sg_comm_t)transfer);
+}
+
+EngineChannel *engine_channel_new(sg_actor_t receiver) {
+    char name[16]; /* short enough for std::string to hold it without memory of its own */
+    g_snprintf(name, sizeof name, "%u", n_channels++);
+    sg_mailbox_t mailbox = sg_mailbox_by_name(name);
+    shim_mailbox_set_receiver(mailbox, receiver);
+    return (EngineChannel *)mailbox;
+}
+
+EngineTransfer *engine_channel_send(EngineChannel *channel, guint64 bytes) {
+    g_assert(bytes > 0); /* SimGrid would take it for ended before its latency has passed */
+    counts.comms++;
+    return (EngineTransfer *)sg_mailbox_put_async((sg_mailbox_t)channel, channel, (long)bytes);
+}
+
+void engine_channel_receive(EngineChannel *channel) {
+    sg_mailbox_get((sg_mailbox_t)channel);
 }
 
 EngineExec *engine_exec_begin(sg_host_t host, double work) {

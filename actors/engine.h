@@ -24,9 +24,13 @@ void engine_run(void (*on_deadlock)(gpointer data), gpointer data);
 double engine_now(void);
 EngineCounts engine_counts(void);
 
-/* Starts an actor whose body gets 'data' through engine_actor_data. 64 KiB of stack. */
-void engine_actor_start(const char *name, sg_host_t host, void (*body)(int, char **),
-                        gpointer data);
+/* Makes room for so many actors; before the first of them. Without this call, or for few, each has
+ * a guarded stack of 64 KiB. More than the system's mappings allow to guard have stacks of 16 KiB
+ * without guards, of which only touched pages take memory. */
+void engine_expect_actors(guint n);
+/* Starts an actor whose body gets 'data' through engine_actor_data. The actor is borrowed. */
+sg_actor_t engine_actor_start(const char *name, sg_host_t host, void (*body)(int, char **),
+                              gpointer data);
 gpointer engine_actor_data(void);
 /* Calls fn(data) at the current date, once every actor that can run now has run. Starting an actor
  * is a point at which others may run first; where that must not be, start it from here. */
@@ -46,12 +50,27 @@ void wake_free(Wake *wake);
 void wake_signal(Wake *wake);
 /* Until a signal (TRUE) or 'date_s' (FALSE; INFINITY waits for a signal alone). */
 gboolean wake_wait_until(Wake *wake, double date_s);
+/* Ends at 'date_s' the wait of an actor that waits for a signal alone. */
+void wake_signal_at(Wake *wake, double date_s);
 
 /* Moves bytes from host to host and waits for the end; latency is not paid here. Several may be
  * begun before the first is waited for. */
 typedef struct EngineTransfer EngineTransfer;
 EngineTransfer *engine_transfer_begin(sg_host_t from, sg_host_t to, guint64 bytes);
 void engine_transfer_wait(EngineTransfer *transfer); /* consumes it */
+/* Whether it has ended; TRUE consumes it. */
+gboolean engine_transfer_ended(EngineTransfer *transfer);
+double engine_transfer_remaining_bytes(const EngineTransfer *transfer);
+
+/* Transfers to one actor, in order, under way as soon as they are begun whether or not it asks, and
+ * with the latency of their route. Unlike those between hosts, many thousands may be under way at
+ * once. An actor that begins them must see each of them end (engine_transfer_wait or _ended) before
+ * it ends itself: SimGrid cancels what is left. Engine's own until the process ends. */
+typedef struct EngineChannel EngineChannel;
+EngineChannel *engine_channel_new(sg_actor_t receiver);
+EngineTransfer *engine_channel_send(EngineChannel *channel, guint64 bytes); /* at least 1 */
+/* Waits, as the receiver, until the next one has ended. */
+void engine_channel_receive(EngineChannel *channel);
 
 /* Computes 'work' (in units of the host's speed) on a host. */
 typedef struct EngineExec EngineExec;

@@ -19,6 +19,14 @@ sg_comm_t shim_send_begin(sg_host_t from, sg_host_t to, uint64_t bytes) {
     return comm.get();
 }
 
+double shim_comm_remaining(sg_comm_t comm) {
+    return comm->get_remaining();
+}
+
+void shim_mailbox_set_receiver(sg_mailbox_t mailbox, sg_actor_t receiver) {
+    mailbox->set_receiver(simgrid::s4u::ActorPtr(receiver));
+}
+
 void shim_on_deadlock(void (*fn)(void *), void *data) {
     simgrid::s4u::Engine::on_deadlock_cb([fn, data] { fn(data); });
 }

@@ -44,6 +44,7 @@ MeshCore *mesh_core(Mesh *mesh, guint x, guint y); /* NULL where a folded mesh h
 /* All cores that exist, in order of rows. */
 guint mesh_n_cores(const Mesh *mesh);
 MeshCore *mesh_nth_core(Mesh *mesh, guint index);
+guint mesh_core_index(const MeshCore *core); /* its place among them */
 
 /* Before the cores start. Both refuse (INPUT_ERROR; the message names core, algorithm, limit and
  * what was asked for) unless the mesh is unlimited.
