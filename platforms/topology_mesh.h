@@ -13,8 +13,7 @@ G_BEGIN_DECLS
 
 typedef struct TopologyMesh {
     guint columns, rows;
-    gboolean folded; /* only the cores of row 0 and column 0 exist; no route from column 0 to row 0
-                        but along them */
+    gboolean folded;    /* only row 0 and column 0 exist, and the routes along them */
     double bytes_per_s; /* of a link */
     double hop_s;       /* its latency, above zero */
 } TopologyMesh;
