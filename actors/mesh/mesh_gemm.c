@@ -1,0 +1,133 @@
+#include "actors/mesh/mesh_gemm_run.h"
+
+#include "actors/engine.h"
+#include "policies/mesh/tiles.h"
+
+const char *const mesh_gemm_names[] = {"meshgemm",       "cannon",      "summa",
+                                       "allgather-gemm", "dist-gemm-t", NULL};
+
+/* On its own dates only where these are the engine's: a mesh in cycles that begins at zero. */
+static gboolean is_stepped(const MeshSetup *setup, const MeshGemm *gemm) {
+    return gemm->every_step || gemm->a || setup->cycle_s != 1;
+}
+
+/* Cycles of the kernels of a core with a tile of C of rows × columns cut into 'tiles' heights. */
+static double kernel_cycles(const MeshSetup *setup, const MeshGemm *gemm) {
+    guint side = tiles_a_side(setup->columns, setup->rows);
+    guint64 n = tile_largest(gemm->n, setup->columns), k = gemm->k;
+    double most = 0;
+
+    if (gemm->kind == MESH_GEMM_TRANSPOSED) {
+        n = gemm->n;
+        k = tile_largest(gemm->k, setup->columns);
+    }
+    if (gemm->kind != MESH_GEMM_INTERLEAVED && gemm->kind != MESH_GEMM_CANNON)
+        return mesh_gemm_cycles(setup->spec, gemm->type, tile_largest(gemm->m, setup->rows), k, n);
+    for (guint y = 0; y < setup->rows; y++) {
+        double cycles = 0;
+        for (guint part = y * (side / setup->rows); part < (y + 1) * (side / setup->rows); part++)
+            cycles +=
+                mesh_gemm_cycles(setup->spec, gemm->type, tile_size(gemm->m, side, part), k, n);
+        most = MAX(most, cycles);
+    }
+    return most;
+}
+
+MeshGemmInfo mesh_gemm_info(const MeshSetup *setup, const MeshGemm *gemm) {
+    guint side = tiles_a_side(setup->columns, setup->rows);
+    double macs = (double)gemm->m * (double)gemm->k * (double)gemm->n;
+
+    return (MeshGemmInfo){
+        .grain = setup->folded ? "folded" : "full",
+        .tiles_a_side = side,
+        .alignment_steps = gemm_alignment_steps(gemm, side),
+        .drain_steps = gemm_drain_steps(gemm, setup),
+        .stepped = is_stepped(setup, gemm),
+        .peak_cycles = macs / ((double)setup->columns * setup->rows) /
+                       mesh_peak_macs_per_cycle(setup->spec, gemm->type),
+        .kernel_cycles = kernel_cycles(setup, gemm),
+    };
+}
+
+double mesh_gemm_padding(const MeshGemm *gemm, guint columns, guint rows) {
+    guint side = tiles_a_side(columns, rows);
+    double m = (double)tile_largest(gemm->m, rows) * rows;
+    double n = (double)tile_largest(gemm->n, columns) * columns;
+    double k = (double)tile_largest(gemm->k, side) * side;
+
+    return m / (double)gemm->m * (n / (double)gemm->n) * (k / (double)gemm->k) - 1;
+}
+
+static void return_from(GemmCore *core) {
+    if (--core->run->running == 0)
+        gemm_run_free(core->run);
+}
+
+static void stepped_body(MeshCore *mesh_core) {
+    GemmCore *core = mesh_core->data;
+    gboolean numbers = core->run->gemm->a != NULL;
+
+    if (numbers)
+        gemm_tiles_load(core);
+    gemm_run_steps(core);
+    if (numbers)
+        gemm_tiles_store(core);
+    gemm_tiles_clear(core);
+    return_from(core);
+}
+
+static void forwarded_body(MeshCore *mesh_core) {
+    GemmCore *core = mesh_core->data;
+
+    engine_sleep_until(core->date);
+    return_from(core);
+}
+
+gboolean mesh_gemm_start(Mesh *mesh, const MeshGemm *gemm, GError **error) {
+    GemmRun *run = gemm_run_new(mesh, gemm, error);
+
+    if (!run)
+        return FALSE;
+    gboolean stepped = is_stepped(run->setup, gemm) || engine_now() > 0;
+    if (!stepped)
+        gemm_run_forward(run);
+    for (guint i = 0; i < mesh_n_cores(mesh); i++) {
+        MeshCore *core = mesh_nth_core(mesh, i);
+        core->data = &run->cores[i];
+        mesh_core_start(core, stepped ? stepped_body : forwarded_body);
+    }
+    return TRUE;
+}
+
+struct MeshMultiplier {
+    MeshGemm gemm;
+    GemmRun *run;
+};
+
+MeshMultiplier *mesh_multiplier_new(Mesh *mesh, const MeshGemm *gemm, GError **error) {
+    MeshMultiplier *multiplier = g_new0(MeshMultiplier, 1);
+
+    g_assert(mesh_setup(mesh)->columns == mesh_setup(mesh)->rows);
+    multiplier->gemm = *gemm;
+    multiplier->gemm.a = multiplier->gemm.b = multiplier->gemm.c = NULL;
+    multiplier->run = gemm_run_new(mesh, &multiplier->gemm, error);
+    if (!multiplier->run)
+        g_clear_pointer(&multiplier, g_free);
+    return multiplier;
+}
+
+void mesh_multiplier_free(MeshMultiplier *multiplier) {
+    if (!multiplier)
+        return;
+    gemm_run_free(multiplier->run);
+    g_free(multiplier);
+}
+
+void mesh_multiplier_run(MeshMultiplier *multiplier, MeshCore *core, const float *a, const float *b,
+                         float *c) {
+    GemmCore *own = gemm_run_core(multiplier->run, core->x, core->y);
+
+    own->tiles = (GemmTiles){a, b, c};
+    gemm_run_steps(own);
+    own->tiles = (GemmTiles){0};
+}

@@ -1,0 +1,380 @@
+/* dist-GEMM-T: C = A · Bᵀ (WaferLLM 5.4). B's tiles shift along Y by the interleaved ring; in each
+ * step every core multiplies its A with the rows of B that it holds, which makes a part of k of
+ * some columns of C, and the cores of a row add theirs up.
+ *
+ * The sums of a step are added while later steps are multiplied: along a K-tree to its root in the
+ * middle of the row, a level of which is passed in each step, so that nobody waits for a sum, and
+ * from the root in a multicast to both ends, of which the core that these columns of C belong to
+ * takes its tile. A core that is so many stages from the root keeps its own part until its children
+ * are due. */
+#include "actors/mesh/mesh_gemm_edges.h"
+
+#include "policies/mesh/reduce_tree.h"
+#include "policies/mesh/tiles.h"
+#include <string.h>
+
+enum { UP, DOWN, N_WAYS }; /* from the root to the ends of the row */
+
+typedef struct SumCore {
+    GemmEdges *edges;
+    guint lag; /* steps between making a part of a sum and adding it to the children's */
+    guint n_children;
+    const GemmOut **children; /* their ways to here */
+    GemmOut parent;
+    GemmOut ends[N_WAYS]; /* the root's */
+    float **b;            /* numbers: of each of its tiles along Y */
+    float **parts;        /* numbers: own parts of the sums of the last lag + 1 steps */
+} SumCore;
+
+typedef struct Sums {
+    GemmRing *ring; /* of B, along Y */
+    ReduceTree *tree;
+    SumCore *cores;
+} Sums;
+
+static const Sums *sums_of(const GemmCore *core) {
+    return core->run->shared;
+}
+
+static gboolean is_root(const GemmCore *core) {
+    return core->core->x == sums_of(core)->tree->root;
+}
+
+/* The part of n whose rows of B, and so columns of C, are at tile j of the core in a step. */
+static guint part_in(const GemmCore *core, guint j, guint step) {
+    const SumCore *state = core->state;
+
+    return gemm_ring_part(sums_of(core)->ring, state->edges->first + j, step);
+}
+
+static guint64 columns_in(const GemmCore *core, guint step) {
+    guint64 columns = 0;
+
+    for (guint j = 0; j < core->run->tiles_y; j++)
+        columns += core->run->widths[part_in(core, j, step)];
+    return columns;
+}
+
+static guint64 sum_wavelets(const GemmCore *core, guint step) {
+    return mesh_wavelets(core->run->setup->spec, core->run->gemm->type,
+                         core->m * columns_in(core, step));
+}
+
+static guint64 edge_wavelets(const GemmCore *core, const GemmEdge *edge, guint step) {
+    guint part = gemm_ring_part(sums_of(core)->ring, edge->from, step);
+
+    return mesh_wavelets(core->run->setup->spec, core->run->gemm->type,
+                         core->run->widths[part] * core->k_x);
+}
+
+static float **part_of_sum(const GemmCore *core, guint sum) {
+    SumCore *state = core->state;
+
+    return &state->parts[sum % (state->lag + 1)];
+}
+
+static void send_b(GemmCore *core, guint step) {
+    SumCore *state = core->state;
+
+    for (guint i = 0; i < state->edges->n_out; i++) {
+        GemmEdge *edge = &state->edges->out[i];
+        guint64 wavelets = edge_wavelets(core, edge, step);
+        gpointer tile =
+            state->b ? gemm_tile_keep(state->b[edge->from - state->edges->first]) : NULL;
+        if (wavelets > 0)
+            gemm_send(core, &edge->out, &(GemmMessage){.tag = step, .wavelets = wavelets}, tile);
+        else
+            gemm_tile_drop(tile);
+    }
+}
+
+static void receive_b(GemmCore *core, guint step) {
+    SumCore *state = core->state;
+    const GemmRing *ring = sums_of(core)->ring;
+    guint first = state->edges->first, tiles = core->run->tiles_y;
+    float *arrived[GEMM_EDGES] = {NULL};
+
+    for (guint i = 0; i < state->edges->n_in; i++)
+        if (edge_wavelets(core, state->edges->in[i], step) > 0)
+            arrived[i] = (float *)gemm_receive(core, &state->edges->in[i]->out, step);
+    if (!state->b)
+        return;
+    g_autofree float **before = g_memdup2(state->b, tiles * sizeof *before);
+    for (guint j = 0; j < tiles; j++) {
+        guint from = ring->rule(first + j, ring->n).receive;
+        state->b[j] =
+            from >= first && from < first + tiles ? gemm_tile_keep(before[from - first]) : NULL;
+    }
+    for (guint i = 0; i < state->edges->n_in; i++)
+        state->b[state->edges->in[i]->to - first] = arrived[i];
+    for (guint j = 0; j < tiles; j++)
+        gemm_tile_drop(before[j]);
+}
+
+/* The columns of out[m × stride] that tile j makes: rows of A times rows of B. */
+static void multiply_tile(const GemmCore *core, guint j, guint64 n, float *out, guint64 stride) {
+    const SumCore *state = core->state;
+
+    for (guint64 row = 0; row < core->m; row++)
+        for (guint64 column = 0; column < n; column++) {
+            const float *a = core->tiles.a + row * core->k_x;
+            const float *b = state->b[j] + column * core->k_x;
+            float sum = 0;
+            for (guint64 k = 0; k < core->k_x; k++)
+                sum += a[k] * b[k];
+            out[row * stride + column] = sum;
+        }
+}
+
+static void multiply(GemmCore *core, guint step) {
+    guint64 stride = columns_in(core, step), column = 0;
+    float *out = gemm_tile_new(core->m, stride);
+
+    for (guint j = 0; j < core->run->tiles_y; j++) {
+        guint64 n = core->run->widths[part_in(core, j, step)];
+        if (n > 0)
+            multiply_tile(core, j, n, out + column, stride);
+        column += n;
+    }
+    gemm_tile_drop(*part_of_sum(core, step));
+    *part_of_sum(core, step) = out;
+}
+
+static void compute(GemmCore *core, guint step) {
+    const MeshSpec *spec = core->run->setup->spec;
+
+    if (core->tiles.c)
+        multiply(core, step);
+    gemm_compute(core, mesh_gemm_cycles(spec, core->run->gemm->type, core->m, core->k_x,
+                                        columns_in(core, step)) +
+                           spec->step_cycles);
+}
+
+/* Adds the children's parts of a sum to the core's own. */
+static void gather(GemmCore *core, guint sum) {
+    const SumCore *state = core->state;
+    guint64 n = core->m * columns_in(core, sum);
+
+    for (guint i = 0; i < state->n_children; i++) {
+        float *part = (float *)gemm_receive(core, state->children[i], sum);
+        for (guint64 element = 0; part && element < n; element++)
+            (*part_of_sum(core, sum))[element] += part[element];
+        gemm_tile_drop(part);
+    }
+    if (state->n_children > 0)
+        gemm_relay(core);
+}
+
+/* Of the finished sum the columns that are the core's own. */
+static void add_to_c(GemmCore *core, guint sum, const float *values) {
+    guint64 stride = columns_in(core, sum), column = 0;
+    guint own = core->core->x * core->run->tiles_x;
+
+    for (guint j = 0; j < core->run->tiles_y; j++) {
+        guint part = part_in(core, j, sum);
+        guint64 n = core->run->widths[part], at = 0;
+        if (part >= own && part < own + core->run->tiles_x) {
+            for (guint before = own; before < part; before++)
+                at += core->run->widths[before];
+            for (guint64 i = 0; i < core->m * n; i++)
+                core->tiles.c[i / n * core->n + at + i % n] +=
+                    values[i / n * stride + column + i % n];
+        }
+        column += n;
+    }
+}
+
+static void send_sum(GemmCore *core, GemmOut *out, guint sum) {
+    float *values = core->tiles.c ? *part_of_sum(core, sum) : NULL;
+
+    if (!out->path)
+        return;
+    for (guint i = 0; i < out->receivers; i++)
+        gemm_tile_keep(values);
+    gemm_send(core, out, &(GemmMessage){.tag = sum, .wavelets = sum_wavelets(core, sum)}, values);
+}
+
+/* A core's part in a sum; the root hands it out. */
+static void pass_sum(GemmCore *core, guint sum) {
+    SumCore *state = core->state;
+
+    gather(core, sum);
+    send_sum(core, &state->parent, sum);
+    if (!is_root(core))
+        return;
+    for (guint way = 0; way < N_WAYS; way++)
+        send_sum(core, &state->ends[way], sum);
+    if (core->tiles.c)
+        add_to_c(core, sum, *part_of_sum(core, sum));
+}
+
+static void take_sum(GemmCore *core, guint sum) {
+    const Sums *sums = sums_of(core);
+    guint root = sums->tree->root;
+    const GemmOut *out =
+        &sums->cores[gemm_run_core(core->run, root, core->core->y) - core->run->cores]
+             .ends[core->core->x > root ? UP : DOWN];
+    float *values = (float *)gemm_receive(core, out, sum);
+
+    if (core->tiles.c)
+        add_to_c(core, sum, values);
+    gemm_tile_drop(values);
+}
+
+/* Whether in 'step' the sum made 'late' steps before is due; if so, which. */
+static gboolean is_due(const GemmCore *core, guint step, guint late, guint *sum) {
+    *sum = step - late;
+    return core->along_x && step >= late && *sum < core->run->side && sum_wavelets(core, *sum) > 0;
+}
+
+static void post(GemmCore *core, guint step) {
+    const SumCore *state = core->state;
+    guint sum;
+
+    if (step < core->run->side)
+        send_b(core, step);
+    if (is_due(core, step, state->lag + 1, &sum))
+        pass_sum(core, sum);
+    if (!is_root(core) && is_due(core, step, sums_of(core)->tree->stages + 2, &sum))
+        take_sum(core, sum);
+}
+
+static void finish(GemmCore *core, guint step) {
+    SumCore *state = core->state;
+
+    if (step < core->run->side)
+        compute(core, step);
+    for (guint i = 0; i < state->edges->n_out; i++)
+        gemm_send_wait(core, &state->edges->out[i].out);
+    gemm_send_wait(core, &state->parent);
+    for (guint way = 0; way < N_WAYS; way++)
+        gemm_send_wait(core, &state->ends[way]);
+    if (step < core->run->side)
+        receive_b(core, step);
+}
+
+static void drop_all(float ***tiles, guint n) {
+    for (guint i = 0; *tiles && i < n; i++)
+        gemm_tile_drop((*tiles)[i]);
+    g_clear_pointer(tiles, g_free);
+}
+
+static void take(GemmCore *core) {
+    SumCore *state = core->state;
+    const GemmRun *run = core->run;
+    const float *from = core->tiles.b;
+
+    drop_all(&state->b, run->tiles_y);
+    drop_all(&state->parts, state->lag + 1);
+    if (!core->tiles.c)
+        return;
+    state->parts = g_new0(float *, state->lag + 1);
+    state->b = g_new0(float *, run->tiles_y);
+    for (guint j = 0; j < run->tiles_y; j++) {
+        guint64 rows = run->widths[state->edges->first + j];
+        state->b[j] = gemm_tile_copy(from, core->k_x, rows, core->k_x);
+        from += rows * core->k_x;
+    }
+}
+
+static guint stages_to_root(const ReduceTree *tree, guint at) {
+    guint stages = 0;
+
+    for (; at != tree->root; at = tree->parent[at])
+        stages++;
+    return stages;
+}
+
+static gboolean open_ends(GemmCore *core, SumCore *state, GError **error) {
+    guint root = core->core->x, last = core->run->setup->columns - 1, y = core->core->y;
+
+    if (root < last &&
+        !gemm_out_open(&state->ends[UP], core, gemm_run_core(core->run, last, y), TRUE, error))
+        return FALSE;
+    return root == 0 ||
+           gemm_out_open(&state->ends[DOWN], core, gemm_run_core(core->run, 0, y), TRUE, error);
+}
+
+static gboolean open_sums(GemmCore *core, GError **error) {
+    const Sums *sums = sums_of(core);
+    const ReduceTree *tree = sums->tree;
+    SumCore *state = core->state;
+    guint x = core->core->x, y = core->core->y;
+
+    state->lag = tree->stages - stages_to_root(tree, x);
+    state->children = g_new0(const GemmOut *, tree->n);
+    if (!core->along_x)
+        return TRUE;
+    for (guint child = 0; child < tree->n; child++)
+        if (tree->parent[child] == x && child != x)
+            state->children[state->n_children++] =
+                &sums->cores[gemm_run_core(core->run, child, y) - core->run->cores].parent;
+    if (x == tree->root)
+        return open_ends(core, state, error);
+    return gemm_out_open(&state->parent, core, gemm_run_core(core->run, tree->parent[x], y), FALSE,
+                         error);
+}
+
+/* A, B and room for the next B; the parts of sums that wait, in FP32 as C is. */
+static gboolean hold(GemmCore *core, GError **error) {
+    const SumCore *state = core->state;
+    const GemmRun *run = core->run;
+    guint64 rows = tile_largest(run->gemm->n, run->side);
+    guint room = run->setup->rows == 1 ? 0 : MIN(run->tiles_y, GEMM_EDGES);
+    guint64 parts = core->m * rows * run->tiles_y * (state->lag + 1);
+
+    return mesh_hold(core->core, (double)(parts * sizeof(float)), error) &&
+           gemm_hold(core, core->k_x * (core->m + rows * (run->tiles_y + room)), error);
+}
+
+static gboolean prepare(GemmRun *run, GError **error) {
+    Sums *sums = run->shared = g_new0(Sums, 1);
+
+    sums->cores = g_new0(SumCore, run->n_cores);
+    sums->tree = reduce_tree_k(run->setup->columns, gemm_k_tree(run->gemm));
+    sums->ring = gemm_ring_new(run, interleave_neighbours, TRUE, error);
+    if (!sums->ring)
+        return FALSE;
+    for (guint i = 0; i < run->n_cores; i++) {
+        GemmCore *core = &run->cores[i];
+        core->state = &sums->cores[i];
+        sums->cores[i].edges = gemm_ring_edges(sums->ring, core);
+        if (!open_sums(core, error) || !hold(core, error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+static void settle(GemmRun *run) {
+    const Sums *sums = run->shared;
+
+    gemm_ring_settle(sums->ring);
+    for (guint i = 0; i < run->n_cores; i++) {
+        gemm_out_settle(&sums->cores[i].parent);
+        for (guint way = 0; way < N_WAYS; way++)
+            gemm_out_settle(&sums->cores[i].ends[way]);
+    }
+}
+
+static void clear(GemmRun *run) {
+    Sums *sums = run->shared;
+
+    if (!sums)
+        return;
+    for (guint i = 0; i < run->n_cores; i++) {
+        drop_all(&sums->cores[i].b, run->tiles_y);
+        drop_all(&sums->cores[i].parts, sums->cores[i].lag + 1);
+        g_free(sums->cores[i].children);
+    }
+    gemm_ring_free(sums->ring);
+    reduce_tree_free(sums->tree);
+    g_free(sums->cores);
+    g_free(sums);
+}
+
+const GemmRules gemm_transposed_rules = {.prepare = prepare,
+                                         .take = take,
+                                         .post = post,
+                                         .finish = finish,
+                                         .settle = settle,
+                                         .clear = clear};
