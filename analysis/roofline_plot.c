@@ -1,64 +1,18 @@
 #include "analysis/roofline_plot.h"
 
-#include "analysis/number_text.h"
-#include "workloads/input_error.h"
-#include <errno.h>
-#include <fcntl.h>
-#include <glib/gstdio.h>
+#include "analysis/gnuplot.h"
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
-/* As wide as a column of a paper: 8.8 cm. The same picture twice as large in pixels for a screen.
- */
-static const struct {
-    const char *extension, *terminal;
-} pictures[] = {
-    {".svg", "svg size 560,460 dynamic font 'Helvetica,14' background rgb 'white'"},
-    {".pdf", "pdfcairo size 8.8cm,7.4cm font 'Helvetica,8'"},
-};
+/* As wide as a column of a paper. */
+#define WIDTH_CM 8.8
+#define HEIGHT_CM 7.2
 
-/* Paul Tol's bright scheme: told apart by colour-blind readers and in print. */
-static const char *const colours[] = {"#4477AA", "#EE6677", "#228833",
-                                      "#AA3377", "#CCBB44", "#66CCEE"};
 /* gnuplot's point types: open shapes, so that points in one place show as rings in each other. */
 static const int shapes[] = {6, 4, 8, 10, 12, 14};
 
-static const char *terminal_of(const char *path) {
-    for (gsize i = 0; i < G_N_ELEMENTS(pictures); i++)
-        if (g_str_has_suffix(path, pictures[i].extension))
-            return pictures[i].terminal;
-    return NULL;
-}
-
 gboolean roofline_plot_possible(const char *path, GError **error) {
-    g_autofree char *gnuplot = g_find_program_in_path("gnuplot");
-
-    if (terminal_of(path) == NULL) {
-        g_set_error(error, INPUT_ERROR, INPUT_ERROR_VALUE,
-                    "--output: expected a file that ends in .svg or .pdf, not '%s'", path);
-        return FALSE;
-    }
-    if (gnuplot != NULL)
-        return TRUE;
-    g_set_error_literal(error, INPUT_ERROR, INPUT_ERROR_MISSING,
-                        "infergrid roofline: gnuplot, which draws the picture, is not installed "
-                        "(Debian: gnuplot-nox)");
-    return FALSE;
-}
-
-static void append_number(GString *out, double value) {
-    char text[NUMBER_TEXT_MAX];
-
-    g_string_append_len(out, text, number_text_shortest(text, value) - text);
-}
-
-/* As gnuplot wants it between single quotes. */
-static void append_quoted(GString *out, const char *text) {
-    g_auto(GStrv) parts = g_strsplit(text, "'", -1);
-    g_autofree char *doubled = g_strjoinv("''", parts);
-
-    g_string_append_printf(out, "'%s'", doubled);
+    return gnuplot_possible(path, "--output", "infergrid roofline", error);
 }
 
 typedef struct Range {
@@ -87,7 +41,7 @@ static void append_axes(GString *out, const Roofline *roofline) {
 
     for (guint i = 0; i < G_N_ELEMENTS(limits); i++) {
         g_string_append(out, starts[i]);
-        append_number(out, limits[i]);
+        gnuplot_number(out, limits[i]);
     }
     g_string_append(out, "]\nset logscale xy\n"
                          "set xlabel 'operational intensity (MAC per byte of DDR)'\n"
@@ -96,11 +50,11 @@ static void append_axes(GString *out, const Roofline *roofline) {
                          "set grid lc rgb '#dddddd'\nset tics nomirror\nset border 3\n"
                          "set key top left Left reverse samplen 1.5 spacing 1.1\n"
                          "set title ");
-    append_quoted(out, roofline->title);
+    gnuplot_text(out, roofline->title);
     g_string_append(out, " noenhanced\npeak = ");
-    append_number(out, roofline->peak_macs_per_s / 1e9);
+    gnuplot_number(out, roofline->peak_macs_per_s / 1e9);
     g_string_append(out, "\nslope = ");
-    append_number(out, roofline->bytes_per_s / 1e9);
+    gnuplot_number(out, roofline->bytes_per_s / 1e9);
     g_string_append_c(out, '\n');
 }
 
@@ -116,7 +70,7 @@ static void append_labels(GString *out, const Roofline *roofline) {
     g_string_append_printf(out, "set label 'peak %s GMAC/s' at graph 0.985, first peak*1.4 right\n",
                            peak);
     g_string_append(out, "middle = ");
-    append_number(out, middle);
+    gnuplot_number(out, middle);
     g_string_append_printf(out,
                            "\nset label 'DDR %s GB/s' at middle, middle*slope "
                            "offset char 1.5, char -0.8 left\n",
@@ -154,7 +108,7 @@ static void append_points(GString *out, const Roofline *roofline) {
         g_string_append_printf(out, " pt %d lw 2 ps %d.%d lc rgb '%s' notitle",
                                shapes[point->series % G_N_ELEMENTS(shapes)],
                                size_tenths(colour) / 10, size_tenths(colour) % 10,
-                               colours[colour % G_N_ELEMENTS(colours)]);
+                               gnuplot_colour(colour));
     }
 }
 
@@ -168,25 +122,24 @@ static void append_legend(GString *out, const Roofline *roofline) {
         if (first != i)
             continue;
         g_string_append_printf(out, ", \\\n  NaN with lines lw 4 lc rgb '%s' title ",
-                               colours[colour % G_N_ELEMENTS(colours)]);
-        append_quoted(out, name);
+                               gnuplot_colour(colour));
+        gnuplot_text(out, name);
         g_string_append(out, " noenhanced");
     }
     for (guint i = 0; roofline->series[i] != NULL; i++) {
         g_string_append_printf(out,
                                ", \\\n  NaN with points pt %d lw 2 ps 1.1 lc rgb '#555555' title ",
                                shapes[i % G_N_ELEMENTS(shapes)]);
-        append_quoted(out, roofline->series[i]);
+        gnuplot_text(out, roofline->series[i]);
         g_string_append(out, " noenhanced");
     }
 }
 
 char *roofline_script(const Roofline *roofline, const char *path, const char *output) {
+    GnuplotPicture picture = {path, WIDTH_CM, HEIGHT_CM};
     GString *out = g_string_new(NULL);
 
-    g_string_append_printf(out, "set terminal %s\nset output ", terminal_of(path));
-    append_quoted(out, output);
-    g_string_append_c(out, '\n');
+    gnuplot_begin(out, &picture, output);
     append_axes(out, roofline);
     append_labels(out, roofline);
     g_string_append(out, "set samples 1000\n"
@@ -196,58 +149,18 @@ char *roofline_script(const Roofline *roofline, const char *path, const char *ou
     append_legend(out, roofline);
     g_string_append_c(out, '\n');
     for (gsize i = 0; i < roofline->n_points; i++) {
-        append_number(out, roofline->points[i].macs_per_byte);
+        gnuplot_number(out, roofline->points[i].macs_per_byte);
         g_string_append_c(out, ' ');
-        append_number(out, roofline->points[i].macs_per_s / 1e9);
+        gnuplot_number(out, roofline->points[i].macs_per_s / 1e9);
         g_string_append(out, "\ne\n");
     }
     return g_string_free(out, FALSE);
 }
 
-static gboolean set_failure(GError **error, const char *what, const char *path) {
-    int code = errno;
-
-    g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(code), "cannot %s '%s': %s", what,
-                path, g_strerror(code));
-    return FALSE;
-}
-
-/* A script in a file: a pipe would break where gnuplot gives up early. */
-static gboolean run_gnuplot(const char *script, GError **error) {
-    g_autofree char *path = NULL, *complaint = NULL;
-    int status = 0;
-    int file = g_file_open_tmp("infergrid-XXXXXX.gnuplot", &path, error);
-
-    if (file < 0)
-        return FALSE;
-    close(file);
-    char *words[] = {(char *)"gnuplot", path, NULL};
-    gboolean ran = g_file_set_contents(path, script, -1, error) &&
-                   g_spawn_sync(NULL, words, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_STDOUT_TO_DEV_NULL,
-                                NULL, NULL, NULL, &complaint, &status, error);
-    g_unlink(path);
-    if (!ran || g_spawn_check_wait_status(status, NULL))
-        return ran;
-    g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_FAILED, "gnuplot failed: %s",
-                g_strstrip(complaint));
-    return FALSE;
+static char *script_of(gconstpointer roofline, const char *path, const char *output) {
+    return roofline_script(roofline, path, output);
 }
 
 gboolean roofline_plot(const Roofline *roofline, const char *path, GError **error) {
-    g_autofree char *folder = g_path_get_dirname(path);
-    g_autofree char *temporary = g_build_filename(folder, ".roofline-XXXXXX", NULL);
-    int file =
-        g_mkdir_with_parents(folder, 0777) == 0 ? g_mkstemp_full(temporary, O_RDWR, 0666) : -1;
-
-    if (file < 0)
-        return set_failure(error, "make a file in", folder);
-    close(file);
-    g_autofree char *script = roofline_script(roofline, path, temporary);
-    gboolean drawn = run_gnuplot(script, error);
-    if (drawn && g_rename(temporary, path) == 0)
-        return TRUE;
-    if (drawn)
-        set_failure(error, "make", path);
-    g_unlink(temporary);
-    return FALSE;
+    return gnuplot_draw(path, script_of, roofline, error);
 }
