@@ -43,7 +43,7 @@ static DataType number_type(const OperatorSpec *spec) {
                                               : DATA_TYPE_FP32;
 }
 
-static gboolean numbers_possible(const OperatorSpec *spec, GError **error) {
+gboolean operator_numbers_possible(const OperatorSpec *spec, GError **error) {
     DataType type = number_type(spec);
     double bytes = operand_elements(spec) * data_type_bytes(type);
     double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
@@ -122,7 +122,7 @@ OperatorNumbers *operator_numbers_new(const OperatorSpec *spec, GError **error) 
         [OPERATOR_ALL_REDUCE] = ring_operands,
     };
 
-    if (!numbers_possible(spec, error))
+    if (!operator_numbers_possible(spec, error))
         return NULL;
     OperatorNumbers *numbers = g_new0(OperatorNumbers, 1);
     numbers->spec = spec;
@@ -166,7 +166,7 @@ static double gamma_bound(double n) {
     return n * FLOAT_UNIT / (1 - n * FLOAT_UNIT);
 }
 
-static void note(OperatorCheck *check, double error, double bound) {
+void operator_check_note(OperatorCheck *check, double error, double bound) {
     double share = error <= bound ? error / bound : MAX(error / bound, nextafter(1, 2));
 
     check->checked++;
@@ -195,8 +195,9 @@ static void check_product(const OperatorNumbers *numbers, guint64 row, guint64 c
     }
     double rounding =
         shape->type == DATA_TYPE_FP16 ? HALF_UNIT * fabs(sum) + HALF_TINY : FLOAT_UNIT * fabs(sum);
-    note(check, fabs(at(numbers->output, shape->type, row * shape->n + column) - sum),
-         gamma_bound((double)shape->k) * magnitude * (1 + HALF_UNIT) + rounding);
+    operator_check_note(check,
+                        fabs(at(numbers->output, shape->type, row * shape->n + column) - sum),
+                        gamma_bound((double)shape->k) * magnitude * (1 + HALF_UNIT) + rounding);
 }
 
 /* All elements, or the diagonal that wraps around and meets every row and column, and others drawn
@@ -274,8 +275,8 @@ static void check_row(const OperatorNumbers *numbers, const QueryRow *row, Opera
             sum += weights[t] / total * v;
             largest_v = MAX(largest_v, fabs(v));
         }
-        note(check, fabs((double)fp16_to_float(row->o[i]) - sum),
-             largest_v * attention_bound(numbers, row, largest) + HALF_TINY);
+        operator_check_note(check, fabs((double)fp16_to_float(row->o[i]) - sum),
+                            largest_v * attention_bound(numbers, row, largest) + HALF_TINY);
     }
 }
 
@@ -326,7 +327,7 @@ static OperatorCheck check_ring(const OperatorNumbers *numbers) {
         }
         double bound = gamma_bound((double)spec->ranks) * magnitude + G_MINDOUBLE;
         for (guint64 rank = 0; rank < spec->ranks; rank++)
-            note(&check, fabs((double)numbers->vectors[rank][i] - sum), bound);
+            operator_check_note(&check, fabs((double)numbers->vectors[rank][i] - sum), bound);
     }
     return check;
 }

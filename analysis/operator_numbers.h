@@ -5,9 +5,12 @@
 
 #include "analysis/operator_run.h"
 
+/* FALSE and an error for a data type without numbers, and operands for which this machine has no
+ * memory. */
+gboolean operator_numbers_possible(const OperatorSpec *spec, GError **error);
+
 typedef struct OperatorNumbers OperatorNumbers;
-/* Uniform in [−1, 1). Refuses a data type without numbers, and operands for which this machine has
- * no memory. */
+/* Uniform in [−1, 1). Refuses what is not possible. */
 OperatorNumbers *operator_numbers_new(const OperatorSpec *spec, GError **error);
 void operator_numbers_free(OperatorNumbers *numbers);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OperatorNumbers, operator_numbers_free)
@@ -28,5 +31,8 @@ float *const *operator_numbers_vectors(OperatorNumbers *numbers); /* a rank */
  * stored once, in Flash after every K/V block. Unfused, scores travel as FP16: 2 · (e^(h·s) − 1)
  * more all-reduce  γ(ranks) · Σ|v| */
 OperatorCheck operator_numbers_check(OperatorNumbers *numbers, const AttentionBlocks *blocks);
+
+/* Takes one element's error and its bound into the check. */
+void operator_check_note(OperatorCheck *check, double error, double bound);
 
 #endif

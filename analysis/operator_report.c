@@ -285,7 +285,7 @@ static void add_ring(Facts *facts, const OperatorSpec *spec, const OperatorResul
                    (double)spec->bytes / result->seconds, DIMENSION_BYTES_PER_S);
 }
 
-static void add_check(Facts *facts, const OperatorCheck *check) {
+void operator_report_check(Facts *facts, const OperatorCheck *check) {
     gboolean right = check->worst <= 1;
     char error[G_ASCII_DTOSTR_BUF_SIZE], bound[G_ASCII_DTOSTR_BUF_SIZE];
 
@@ -328,6 +328,6 @@ Facts *operator_report(const OperatorSpec *spec, const OperatorResult *result,
     if (spec->kind == OPERATOR_ATTENTION)
         add_attention_blocks(facts, spec, result, platform);
     if (spec->verify)
-        add_check(facts, &result->check);
+        operator_report_check(facts, &result->check);
     return facts;
 }

@@ -22,6 +22,9 @@ double operator_ddr_bytes(const ClusterCounts *counts);
 Facts *operator_report(const OperatorSpec *spec, const OperatorResult *result,
                        const Platform *platform);
 
+/* The group of the numbers that were checked. */
+void operator_report_check(Facts *facts, const OperatorCheck *check);
+
 extern const char *const operator_kind_names[]; /* "gemm" …, NULL-terminated, by OperatorKind */
 extern const char *const operator_variant_names[]; /* "unfused" …, NULL-terminated */
 

@@ -193,6 +193,20 @@ static OptionsOutcome unknown_choice(const Reader *reader, const Argument *argum
     return wrong(reader, INPUT_ERROR_UNKNOWN, error, message);
 }
 
+/* The first of the word's choices that there is not; NULL: all are there. Caller frees. */
+static char *unknown_part(const Argument *argument, gboolean lists, const char *word) {
+    g_auto(GStrv) parts = g_strsplit(word, ",", -1);
+    if (argument->choices == NULL || g_strv_contains(argument->choices, word)) {
+        return NULL;
+    }
+    for (char **part = parts; lists && *part != NULL; part++) {
+        if (!g_strv_contains(argument->choices, *part)) {
+            return g_strdup(*part);
+        }
+    }
+    return lists && *word != '\0' ? NULL : g_strdup(word);
+}
+
 static OptionsOutcome argument_take(Reader *reader, const char *word, GError **error) {
     g_autofree char *message = NULL;
     if (reader->n_arguments == reader->command->n_arguments) {
@@ -200,8 +214,9 @@ static OptionsOutcome argument_take(Reader *reader, const char *word, GError **e
         return wrong(reader, INPUT_ERROR_UNKNOWN, error, message);
     }
     const Argument *argument = &reader->command->arguments[reader->n_arguments++];
-    if (argument->choices != NULL && !g_strv_contains(argument->choices, word)) {
-        return unknown_choice(reader, argument, word, error);
+    g_autofree char *unknown = unknown_part(argument, reader->command->lists, word);
+    if (unknown != NULL) {
+        return unknown_choice(reader, argument, unknown, error);
     }
     *(char **)(void *)(reader->target + argument->offset) = g_strdup(word);
     return OPTIONS_PARSED;

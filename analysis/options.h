@@ -46,6 +46,7 @@ struct Command {
     const char *description; /* a paragraph */
     const Argument *arguments;
     gsize n_arguments;
+    gboolean lists;        /* an argument may be several of its choices, with commas between them */
     const Option *options; /* --help is understood everywhere and stands in no table */
     gsize n_options;
     gsize target_size;              /* of the struct that parsing fills */

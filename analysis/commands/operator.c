@@ -1,220 +1,90 @@
 #include "analysis/block_timeline.h"
 #include "analysis/commands/catalogue.h"
+#include "analysis/commands/operator_options.h"
+#include "analysis/mesh_run.h"
 #include "analysis/operator_report.h"
 #include "analysis/output_folder.h"
+#include "analysis/sweep.h"
 #include "workloads/experiment_file.h"
 #include "workloads/input_error.h"
 #include <stdio.h>
 #include <string.h>
 
 #define SIZE_MAX_COUNT 16777216 /* products of three stay exact in a double */
-#define SWEEP_MAX 10000
 /* Attention that is more blocks than this is simulated stage by stage. */
 #define BLOCK_GRAIN_MAX 100000.0
 
-typedef struct OperatorOptions {
-    char *kind;
-    char *platform;
-    char *m, *k, *n;
-    char *heads, *kv_heads, *head_dim, *new_tokens, *past_tokens, *batch;
-    char *ranks, *bytes;
-    char *dtype, *blocks, *variant, *seed;
-    gboolean untiled, causal;
-    gboolean verify;
-    char *output;
-    gboolean force, json;
-} OperatorOptions;
-
-#define OPTION_OFFSET(member) G_STRUCT_OFFSET(OperatorOptions, member)
 #define SPEC_OFFSET(member) G_STRUCT_OFFSET(OperatorSpec, member)
-#define SAME_AS_HEADS "heads"
-
-/* A size of an operator: lists of them are swept. */
-typedef struct SizeOption {
-    const char *shown;
-    OperatorKind kind;
-    gsize option, target;
-    const char *fallback; /* NULL: must be given */
-    guint64 min, max;
-    Dimension dimension;
-} SizeOption;
+#define BIT(kind) (1u << (kind))
 
 static const SizeOption size_options[] = {
-    {"-M", OPERATOR_GEMM, OPTION_OFFSET(m), SPEC_OFFSET(gemm.m), NULL, 1, SIZE_MAX_COUNT,
+    {"-M", BIT(OPERATOR_GEMM), OPTION_OFFSET(m), SPEC_OFFSET(gemm.m), NULL, 1, SIZE_MAX_COUNT,
      DIMENSION_COUNT},
-    {"-K", OPERATOR_GEMM, OPTION_OFFSET(k), SPEC_OFFSET(gemm.k), NULL, 1, SIZE_MAX_COUNT,
+    {"-K", BIT(OPERATOR_GEMM), OPTION_OFFSET(k), SPEC_OFFSET(gemm.k), NULL, 1, SIZE_MAX_COUNT,
      DIMENSION_COUNT},
-    {"-N", OPERATOR_GEMM, OPTION_OFFSET(n), SPEC_OFFSET(gemm.n), NULL, 1, SIZE_MAX_COUNT,
+    {"-N", BIT(OPERATOR_GEMM), OPTION_OFFSET(n), SPEC_OFFSET(gemm.n), NULL, 1, SIZE_MAX_COUNT,
      DIMENSION_COUNT},
-    {"--heads", OPERATOR_ATTENTION, OPTION_OFFSET(heads), SPEC_OFFSET(attention.heads), "32", 1,
-     65536, DIMENSION_COUNT},
-    {"--kv-heads", OPERATOR_ATTENTION, OPTION_OFFSET(kv_heads), SPEC_OFFSET(attention.kv_heads),
-     SAME_AS_HEADS, 1, 65536, DIMENSION_COUNT},
-    {"--head-dim", OPERATOR_ATTENTION, OPTION_OFFSET(head_dim), SPEC_OFFSET(attention.head_dim),
-     "128", 1, 65536, DIMENSION_COUNT},
-    {"--new", OPERATOR_ATTENTION, OPTION_OFFSET(new_tokens), SPEC_OFFSET(attention.new_tokens),
+    {"--heads", BIT(OPERATOR_ATTENTION), OPTION_OFFSET(heads), SPEC_OFFSET(attention.heads), "32",
+     1, 65536, DIMENSION_COUNT},
+    {"--kv-heads", BIT(OPERATOR_ATTENTION), OPTION_OFFSET(kv_heads),
+     SPEC_OFFSET(attention.kv_heads), SIZE_LEFT_OPEN, 1, 65536, DIMENSION_COUNT},
+    {"--head-dim", BIT(OPERATOR_ATTENTION), OPTION_OFFSET(head_dim),
+     SPEC_OFFSET(attention.head_dim), "128", 1, 65536, DIMENSION_COUNT},
+    {"--new", BIT(OPERATOR_ATTENTION), OPTION_OFFSET(new_tokens), SPEC_OFFSET(attention.new_tokens),
      NULL, 1, SIZE_MAX_COUNT, DIMENSION_COUNT},
-    {"--past", OPERATOR_ATTENTION, OPTION_OFFSET(past_tokens), SPEC_OFFSET(attention.past_tokens),
-     "0", 0, SIZE_MAX_COUNT, DIMENSION_COUNT},
-    {"--batch", OPERATOR_ATTENTION, OPTION_OFFSET(batch), SPEC_OFFSET(attention.batch), "1", 1,
+    {"--past", BIT(OPERATOR_ATTENTION), OPTION_OFFSET(past_tokens),
+     SPEC_OFFSET(attention.past_tokens), "0", 0, SIZE_MAX_COUNT, DIMENSION_COUNT},
+    {"--batch", BIT(OPERATOR_ATTENTION), OPTION_OFFSET(batch), SPEC_OFFSET(attention.batch), "1", 1,
      65536, DIMENSION_COUNT},
-    {"--ranks", OPERATOR_ALL_REDUCE, OPTION_OFFSET(ranks), SPEC_OFFSET(ranks), NULL, 2, 0,
+    {"--ranks", BIT(OPERATOR_ALL_REDUCE), OPTION_OFFSET(ranks), SPEC_OFFSET(ranks), NULL, 2, 0,
      DIMENSION_COUNT},
-    {"--bytes", OPERATOR_ALL_REDUCE, OPTION_OFFSET(bytes), SPEC_OFFSET(bytes), NULL, 4,
+    {"--bytes", BIT(OPERATOR_ALL_REDUCE), OPTION_OFFSET(bytes), SPEC_OFFSET(bytes), NULL, 4,
      G_GUINT64_CONSTANT(1) << 40, DIMENSION_BYTES},
 };
 
 /* Options that are not sizes and belong to one or two kinds. */
-static const struct {
-    const char *shown;
-    gsize option;
-    gboolean flag;
-    gboolean of[N_OPERATOR_KINDS];
-} kind_options[] = {
-    {"--untiled", OPTION_OFFSET(untiled), TRUE, {[OPERATOR_GEMM] = TRUE}},
-    {"--blocks", OPTION_OFFSET(blocks), FALSE, {[OPERATOR_GEMM] = TRUE}},
-    {"--causal", OPTION_OFFSET(causal), TRUE, {[OPERATOR_ATTENTION] = TRUE}},
-    {"--variant", OPTION_OFFSET(variant), FALSE, {[OPERATOR_ATTENTION] = TRUE}},
-    {"--dtype", OPTION_OFFSET(dtype), FALSE, {[OPERATOR_GEMM] = TRUE, [OPERATOR_ATTENTION] = TRUE}},
+static const KindOption kind_options[] = {
+    {"--untiled", OPTION_OFFSET(untiled), TRUE, BIT(OPERATOR_GEMM)},
+    {"--blocks", OPTION_OFFSET(blocks), FALSE, BIT(OPERATOR_GEMM)},
+    {"--causal", OPTION_OFFSET(causal), TRUE, BIT(OPERATOR_ATTENTION)},
+    {"--variant", OPTION_OFFSET(variant), FALSE, BIT(OPERATOR_ATTENTION)},
+    {"--dtype", OPTION_OFFSET(dtype), FALSE, BIT(OPERATOR_GEMM) | BIT(OPERATOR_ATTENTION)},
+    {"--grid", OPTION_OFFSET(grid), FALSE, 0},
+    {"--elements", OPTION_OFFSET(elements), FALSE, 0},
+    {"--algorithm", OPTION_OFFSET(algorithm), FALSE, 0},
+    {"--k", OPTION_OFFSET(k_tree), FALSE, 0},
+    {"--routing", OPTION_OFFSET(routing), FALSE, 0},
+    {"--full", OPTION_OFFSET(full), TRUE, 0},
+    {"--folded", OPTION_OFFSET(folded), TRUE, 0},
+    {"--no-broadcast", OPTION_OFFSET(no_broadcast), TRUE, 0},
+    {"--every-step", OPTION_OFFSET(every_step), TRUE, 0},
+    {"--plot", OPTION_OFFSET(plot), FALSE, 0},
 };
 
-static const char *text_at(const OperatorOptions *options, gsize offset) {
-    return *(char *const *)(const void *)((const char *)options + offset);
-}
+gboolean operator_option_fits(const OperatorOptions *options, const KindOption *option, guint kinds,
+                              GError **error) {
+    gboolean given = option->flag ? sweep_flag_at(options, option->option)
+                                  : sweep_text_at(options, option->option) != NULL;
 
-static gboolean flag_at(const OperatorOptions *options, gsize offset) {
-    return *(const gboolean *)(const void *)((const char *)options + offset);
-}
-
-static gboolean not_of_kind(const char *shown, const OperatorOptions *options, GError **error) {
+    if (!given || (option->kinds & kinds) != 0)
+        return TRUE;
     g_set_error(error, INPUT_ERROR, INPUT_ERROR_CONFLICT,
-                "infergrid operator: option '%s' says nothing about %s", shown, options->kind);
+                "infergrid operator: option '%s' says nothing about %s", option->shown,
+                options->kind);
     return FALSE;
 }
 
 static gboolean usage_is_right(const OperatorOptions *options, OperatorKind kind, GError **error) {
-    for (gsize i = 0; i < G_N_ELEMENTS(size_options); i++)
-        if (size_options[i].kind != kind && text_at(options, size_options[i].option) != NULL)
-            return not_of_kind(size_options[i].shown, options, error);
-    for (gsize i = 0; i < G_N_ELEMENTS(kind_options); i++) {
-        gsize offset = kind_options[i].option;
-        gboolean given =
-            kind_options[i].flag ? flag_at(options, offset) : text_at(options, offset) != NULL;
-        if (given && !kind_options[i].of[kind])
-            return not_of_kind(kind_options[i].shown, options, error);
-    }
-    if (!options->force || options->output != NULL)
-        return TRUE;
-    g_set_error_literal(error, INPUT_ERROR, INPUT_ERROR_CONFLICT,
-                        "infergrid operator: option '--force' needs '--output'");
-    return FALSE;
-}
-
-/* The index of 'word' in a NULL-terminated list; −1 and an error that names the option, what it
- * chooses, the near miss and all there are. */
-static int choose(const char *option, const char *what, const char *word, const char *const *names,
-                  GError **error) {
-    guint n = g_strv_length((char **)names);
-
-    for (guint i = 0; i < n; i++)
-        if (strcmp(names[i], word) == 0)
-            return (int)i;
-    g_autofree char *hint = near_miss_hint(word, names, n);
-    g_autofree char *all = g_strjoinv(", ", (char **)names);
-    g_set_error(error, INPUT_ERROR, INPUT_ERROR_UNKNOWN,
-                "%s: unknown %s '%s'%s; expected one of: %s", option, what, word, hint, all);
-    return -1;
-}
-
-static gboolean size_parse(const SizeOption *size, const char *text, guint64 *value,
-                           GError **error) {
-    double number = 0;
-    const char *expected = units_parse(text, size->dimension, &number);
-
-    if (expected != NULL) {
-        g_set_error(error, INPUT_ERROR, INPUT_ERROR_VALUE, "%s: expected %s, not '%s'", size->shown,
-                    expected, text);
-        return FALSE;
-    }
-    if (number < (double)size->min || (size->max > 0 && number > (double)size->max)) {
-        gboolean low = number < (double)size->min;
-        g_set_error(error, INPUT_ERROR, INPUT_ERROR_VALUE,
-                    "%s: must be at %s %" G_GUINT64_FORMAT ", not %s", size->shown,
-                    low ? "least" : "most", low ? size->min : size->max, text);
-        return FALSE;
-    }
-    *value = (guint64)number;
-    return TRUE;
-}
-
-/* "1024,2048": the values of a size. */
-static GArray *sizes_parse(const SizeOption *size, const char *text, GError **error) {
-    g_autoptr(GArray) values = g_array_new(FALSE, FALSE, sizeof(guint64));
-    g_auto(GStrv) parts = g_strsplit(text, ",", -1);
-
-    for (char **part = parts; *part != NULL; part++) {
-        guint64 value;
-        if (!size_parse(size, g_strstrip(*part), &value, error))
-            return NULL;
-        g_array_append_val(values, value);
-    }
-    return g_steal_pointer(&values);
-}
-
-/* Puts each of the values into a copy of every spec; the later an option in the table, the faster
- * its value changes. Takes 'specs' over. */
-static GArray *specs_multiply(GArray *specs, const SizeOption *size, const GArray *values) {
-    GArray *product = g_array_new(FALSE, FALSE, sizeof(OperatorSpec));
-
-    for (guint i = 0; i < specs->len; i++)
-        for (guint j = 0; j < values->len; j++) {
-            OperatorSpec spec = g_array_index(specs, OperatorSpec, i);
-            *(guint64 *)(void *)((char *)&spec + size->target) = g_array_index(values, guint64, j);
-            g_array_append_val(product, spec);
-        }
-    g_array_unref(specs);
-    return product;
-}
-
-static gboolean size_is_missing(const SizeOption *size, const OperatorOptions *options,
-                                GError **error) {
-    if (text_at(options, size->option) != NULL || size->fallback != NULL)
-        return FALSE;
-    g_set_error(error, INPUT_ERROR, INPUT_ERROR_MISSING, "infergrid operator: %s needs option '%s'",
-                options->kind, size->shown);
-    return TRUE;
-}
-
-static gboolean too_many(guint64 runs, GError **error) {
-    if (runs <= SWEEP_MAX)
-        return FALSE;
-    g_set_error(error, INPUT_ERROR, INPUT_ERROR_VALUE,
-                "infergrid operator: the lists make %" G_GUINT64_FORMAT " operators, more than %d",
-                runs, SWEEP_MAX);
-    return TRUE;
-}
-
-/* All operators of the product of the lists; OperatorSpec. */
-static GArray *specs_expand(const OperatorOptions *options, const OperatorSpec *base,
-                            GError **error) {
-    g_autoptr(GArray) specs = g_array_new(FALSE, FALSE, sizeof(OperatorSpec));
-
-    g_array_append_val(specs, *base);
     for (gsize i = 0; i < G_N_ELEMENTS(size_options); i++) {
         const SizeOption *size = &size_options[i];
-        const char *text = text_at(options, size->option);
-        if (size->kind != base->kind)
-            continue;
-        if (size_is_missing(size, options, error))
-            return NULL;
-        if (text == NULL && strcmp(size->fallback, SAME_AS_HEADS) == 0)
-            continue;
-        g_autoptr(GArray) values = sizes_parse(size, text == NULL ? size->fallback : text, error);
-        if (values == NULL || too_many((guint64)specs->len * values->len, error))
-            return NULL;
-        specs = specs_multiply(g_steal_pointer(&specs), size, values);
+        KindOption option = {size->shown, size->option, FALSE, size->kinds};
+        if (!operator_option_fits(options, &option, BIT(kind), error))
+            return FALSE;
     }
-    return g_steal_pointer(&specs);
+    for (gsize i = 0; i < G_N_ELEMENTS(kind_options); i++)
+        if (!operator_option_fits(options, &kind_options[i], BIT(kind), error))
+            return FALSE;
+    return TRUE;
 }
 
 static gboolean base_read(const OperatorOptions *options, OperatorKind kind, OperatorSpec *spec,
@@ -223,9 +93,10 @@ static gboolean base_read(const OperatorOptions *options, OperatorKind kind, Ope
     static const SizeOption seed = {.shown = "--seed", .dimension = DIMENSION_COUNT};
     const char *dtype = options->dtype == NULL ? "fp16" : options->dtype;
     const char *variant = options->variant == NULL ? "mt" : options->variant;
-    int type = choose("--dtype", "data type", dtype, types, error);
-    int chosen =
-        type < 0 ? -1 : choose("--variant", "variant", variant, operator_variant_names, error);
+    int type = sweep_choose("--dtype", "data type", dtype, types, error);
+    int chosen = type < 0
+                     ? -1
+                     : sweep_choose("--variant", "variant", variant, operator_variant_names, error);
 
     if (chosen < 0)
         return FALSE;
@@ -237,7 +108,7 @@ static gboolean base_read(const OperatorOptions *options, OperatorKind kind, Ope
     spec->gemm.type = spec->attention.type = (DataType)type;
     spec->attention.variant = (AttentionVariant)chosen;
     spec->attention.causal = options->causal;
-    return options->seed == NULL || size_parse(&seed, options->seed, &spec->seed, error);
+    return options->seed == NULL || sweep_size_parse(&seed, options->seed, &spec->seed, error);
 }
 
 static double attention_block_count(const AttentionShape *shape, const AttentionBlocks *blocks) {
@@ -305,12 +176,16 @@ static GArray *specs_read(const OperatorOptions *options, OperatorKind kind,
                           const Platform *platform, GError **error) {
     static const char *const choices[] = {"paper", "best", NULL};
     const char *blocks = options->blocks == NULL ? "paper" : options->blocks;
-    int choice = choose("--blocks", "choice of blocks", blocks, choices, error);
+    int choice = sweep_choose("--blocks", "choice of blocks", blocks, choices, error);
     OperatorSpec base;
 
     if (choice < 0 || !base_read(options, kind, &base, error))
         return NULL;
-    g_autoptr(GArray) specs = specs_expand(options, &base, error);
+    SizeTable table = {"infergrid operator", options->kind, size_options,
+                       G_N_ELEMENTS(size_options), options};
+    GArray *one = g_array_new(FALSE, FALSE, sizeof(OperatorSpec));
+    g_array_append_val(one, base);
+    g_autoptr(GArray) specs = sweep_expand(one, &table, BIT(kind), error);
     for (guint i = 0; specs != NULL && i < specs->len; i++) {
         OperatorSpec *spec = &g_array_index(specs, OperatorSpec, i);
         spec->events = specs->len == 1 && options->output != NULL;
@@ -320,48 +195,67 @@ static GArray *specs_read(const OperatorOptions *options, OperatorKind kind,
     return g_steal_pointer(&specs);
 }
 
-/* The texts of all runs. */
-typedef struct Answer {
-    char *table; /* of one operator; NULL of several */
-    char *json, *csv;
-    gboolean right; /* all numbers that were checked are */
-} Answer;
-
-static void answer_clear(Answer *answer) {
+void operator_answer_clear(OperatorAnswer *answer) {
     g_free(answer->table);
     g_free(answer->json);
     g_free(answer->csv);
 }
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Answer, answer_clear)
 
-static Answer answer_new(const GArray *specs, const OperatorResult *results,
-                         const Platform *platform) {
-    Answer answer = {.right = TRUE};
-    g_autoptr(GString) json = g_string_new(specs->len > 1 ? "[\n" : ""), csv = g_string_new(NULL);
+OperatorAnswer operator_answer_new(const GPtrArray *facts, const char *title) {
+    OperatorAnswer answer = {.right = TRUE};
+    gboolean several = facts->len > 1;
+    g_autoptr(GString) json = g_string_new(several ? "[\n" : ""), csv = g_string_new(NULL);
 
-    for (guint i = 0; i < specs->len; i++) {
-        const OperatorSpec *spec = &g_array_index(specs, OperatorSpec, i);
-        g_autoptr(Facts) facts = operator_report(spec, &results[i], platform);
-        g_autofree char *header = facts_csv_header(facts), *row = facts_csv_row(facts);
-        g_autofree char *object = facts_json(facts);
+    for (guint i = 0; i < facts->len; i++) {
+        const Facts *one = g_ptr_array_index(facts, i);
+        g_autofree char *header = facts_csv_header(one), *row = facts_csv_row(one);
+        g_autofree char *object = facts_json(one);
 
-        answer.right &= results[i].check.worst <= 1;
         g_string_append_printf(csv, "%s%s", i == 0 ? header : "", row);
         g_string_append_printf(json, "%s%s", i == 0 ? "" : ",\n", g_strchomp(object));
-        if (specs->len == 1) {
-            g_autofree char *table = facts_table(facts);
-            answer.table = g_strdup_printf("%s on a cluster of %s\n%s",
-                                           operator_kind_names[spec->kind], platform->name, table);
-        }
     }
-    g_string_append(json, specs->len > 1 ? "\n]\n" : "\n");
+    if (!several) {
+        g_autofree char *table = facts_table(g_ptr_array_index(facts, 0));
+        answer.table = g_strdup_printf("%s\n%s", title, table);
+    }
+    g_string_append(json, several ? "\n]\n" : "\n");
     answer.json = g_string_free(g_steal_pointer(&json), FALSE);
     answer.csv = g_string_free(g_steal_pointer(&csv), FALSE);
     return answer;
 }
 
+int operator_answer_print(const OperatorAnswer *answer, const OperatorOptions *options) {
+    const char *text = options->json           ? answer->json
+                       : answer->table != NULL ? answer->table
+                                               : answer->csv;
+    int status = catalogue_print(text);
+
+    if (answer->right)
+        return status;
+    fprintf(stderr, "infergrid operator: computed numbers differ from the reference by more than "
+                    "their bound\n");
+    return EXIT_UNFINISHED;
+}
+
+static OperatorAnswer answer_of(const GArray *specs, const OperatorResult *results,
+                                const Platform *platform) {
+    g_autoptr(GPtrArray) all = g_ptr_array_new_with_free_func((GDestroyNotify)facts_free);
+    const OperatorSpec *first = &g_array_index(specs, OperatorSpec, 0);
+    g_autofree char *title =
+        g_strdup_printf("%s on a cluster of %s", operator_kind_names[first->kind], platform->name);
+
+    for (guint i = 0; i < specs->len; i++)
+        g_ptr_array_add(
+            all, operator_report(&g_array_index(specs, OperatorSpec, i), &results[i], platform));
+    OperatorAnswer answer = operator_answer_new(all, title);
+    for (guint i = 0; i < specs->len; i++)
+        answer.right &= results[i].check.worst <= 1;
+    return answer;
+}
+
 static gboolean files_write(OutputFolder *folder, const GArray *specs,
-                            const OperatorResult *results, const Answer *answer, GError **error) {
+                            const OperatorResult *results, const OperatorAnswer *answer,
+                            GError **error) {
     g_autofree char *timeline = output_folder_file(folder, "timeline.json");
 
     return output_folder_write(folder, "result.json", answer->json, error) &&
@@ -372,7 +266,7 @@ static gboolean files_write(OutputFolder *folder, const GArray *specs,
 }
 
 static int tell(const OperatorOptions *options, const GArray *specs, const OperatorResult *results,
-                const Answer *answer) {
+                const OperatorAnswer *answer) {
     g_autoptr(GError) error = NULL;
     g_autoptr(OutputFolder) folder = NULL;
 
@@ -381,15 +275,7 @@ static int tell(const OperatorOptions *options, const GArray *specs, const Opera
         if (folder == NULL || !files_write(folder, specs, results, answer, &error))
             return catalogue_fail(error);
     }
-    const char *text = options->json           ? answer->json
-                       : answer->table != NULL ? answer->table
-                                               : answer->csv;
-    int status = catalogue_print(text);
-    if (answer->right)
-        return status;
-    fprintf(stderr, "infergrid operator: computed numbers differ from the reference by more than "
-                    "their bound\n");
-    return EXIT_UNFINISHED;
+    return operator_answer_print(answer, options);
 }
 
 static int run_all(const OperatorOptions *options, const GArray *specs, const Platform *platform) {
@@ -399,79 +285,68 @@ static int run_all(const OperatorOptions *options, const GArray *specs, const Pl
 
     if (!operator_run_all(first, specs->len, platform, results, &error))
         return catalogue_fail(error);
-    g_auto(Answer) answer = answer_new(specs, results, platform);
+    g_auto(OperatorAnswer) answer = answer_of(specs, results, platform);
     int status = tell(options, specs, results, &answer);
     for (guint i = 0; i < specs->len; i++)
         operator_result_clear(&results[i]);
     return status;
 }
 
+static gboolean kind_is_elsewhere(const OperatorOptions *options, const Platform *platform,
+                                  GError **error) {
+    g_autofree char *all = g_strjoinv(", ", (char **)operator_kind_names);
+
+    g_set_error(error, INPUT_ERROR, INPUT_ERROR_CONFLICT,
+                "infergrid operator: '%s' does not run on the clusters of '%s'; expected one of: "
+                "%s, or a wafer after '--platform'",
+                options->kind, platform->name, all);
+    return FALSE;
+}
+
+static gboolean kind_read(const OperatorOptions *options, const Platform *platform,
+                          OperatorKind *kind, GError **error) {
+    for (guint i = 0; operator_kind_names[i] != NULL; i++)
+        if (strcmp(operator_kind_names[i], options->kind) == 0) {
+            *kind = (OperatorKind)i;
+            return TRUE;
+        }
+    return kind_is_elsewhere(options, platform, error);
+}
+
 static int operator_command(const void *target) {
     const OperatorOptions *options = target;
     const char *name = options->platform == NULL ? "mt3000" : options->platform;
     g_autoptr(GError) error = NULL;
-    int kind = choose("OPERATOR", "operator", options->kind, operator_kind_names, &error);
+    OperatorKind kind;
 
-    if (kind < 0 || !catalogue_check_environment(&error) ||
-        !usage_is_right(options, (OperatorKind)kind, &error))
+    if (!catalogue_check_environment(&error))
         return catalogue_fail(error);
+    if (options->force && options->output == NULL && options->plot == NULL) {
+        g_set_error_literal(&error, INPUT_ERROR, INPUT_ERROR_CONFLICT,
+                            "infergrid operator: option '--force' needs '--output'");
+        return catalogue_fail(error);
+    }
     g_autoptr(YamlNode) section = section_load(SECTION_PLATFORM, name, "--platform", &error);
     g_autoptr(Platform) platform = section == NULL ? NULL : platform_read(section, &error);
     if (platform == NULL)
         return catalogue_fail(error);
-    g_autoptr(GArray) specs = specs_read(options, (OperatorKind)kind, platform, &error);
+    if (platform->kind == DEVICE_WAFER)
+        return operator_mesh_command(options, platform);
+    if (!kind_read(options, platform, &kind, &error) || !usage_is_right(options, kind, &error))
+        return catalogue_fail(error);
+    g_autoptr(GArray) specs = specs_read(options, kind, platform, &error);
     return specs == NULL ? catalogue_fail(error) : run_all(options, specs, platform);
 }
 
-static const Argument operator_arguments[] = {
-    {"OPERATOR", OPTION_OFFSET(kind), TRUE, operator_kind_names, "gemm, attention or allreduce"},
-};
+/* Of clusters and of meshes; 'allreduce' is a word of both. */
+static const char *const operator_words[] = {
+    "gemm",           "attention",   "allreduce", "meshgemm",      "cannon",    "summa",
+    "allgather-gemm", "dist-gemm-t", "meshgemv",  "gemv-pipeline", "gemv-ring", NULL};
 
-static const Option operator_options[] = {
-    {"platform", 'p', OPTION_TEXT, OPTION_OFFSET(platform), "PLATFORM", "mt3000",
-     "the machine, a YAML file or the name of a shipped one"},
-    {"rows", 'M', OPTION_TEXT, OPTION_OFFSET(m), "M", "gemm needs it",
-     "gemm: rows of X and Y; like every size, a list such as 1024,2048 is swept"},
-    {"inputs", 'K', OPTION_TEXT, OPTION_OFFSET(k), "K", "gemm needs it",
-     "gemm: columns of X and rows of W"},
-    {"outputs", 'N', OPTION_TEXT, OPTION_OFFSET(n), "N", "gemm needs it",
-     "gemm: columns of W and Y"},
-    {"blocks", 'b', OPTION_TEXT, OPTION_OFFSET(blocks), "CHOICE", "paper",
-     "gemm: blocks as in the paper, or the best of a search"},
-    {"untiled", 0, OPTION_FLAG, OPTION_OFFSET(untiled), NULL, "off",
-     "gemm: move Y2 whole at the end of a pass instead of in tiles along it"},
-    {"heads", 0, OPTION_TEXT, OPTION_OFFSET(heads), "HEADS", "32", "attention: heads of Q"},
-    {"kv-heads", 0, OPTION_TEXT, OPTION_OFFSET(kv_heads), "HEADS", "as many as heads",
-     "attention: heads of K and V, which must divide those of Q"},
-    {"head-dim", 0, OPTION_TEXT, OPTION_OFFSET(head_dim), "SIZE", "128",
-     "attention: elements of a head"},
-    {"new", 0, OPTION_TEXT, OPTION_OFFSET(new_tokens), "TOKENS", "attention needs it",
-     "attention: rows of Q of each head; 1 in decode"},
-    {"past", 0, OPTION_TEXT, OPTION_OFFSET(past_tokens), "TOKENS", "0",
-     "attention: tokens of K and V before the new ones"},
-    {"batch", 0, OPTION_TEXT, OPTION_OFFSET(batch), "REQUESTS", "1",
-     "attention: requests of this shape"},
-    {"variant", 0, OPTION_TEXT, OPTION_OFFSET(variant), "VARIANT", "mt",
-     "attention: mt, flash or unfused"},
-    {"causal", 0, OPTION_FLAG, OPTION_OFFSET(causal), NULL, "off",
-     "attention: a token sees itself and those before it"},
-    {"ranks", 0, OPTION_TEXT, OPTION_OFFSET(ranks), "RANKS", "allreduce needs it",
-     "allreduce: clusters in the ring, from cluster 0 on"},
-    {"bytes", 0, OPTION_TEXT, OPTION_OFFSET(bytes), "BYTES", "allreduce needs it",
-     "allreduce: the vector of each rank, such as '64 kB'"},
-    {"dtype", 0, OPTION_TEXT, OPTION_OFFSET(dtype), "TYPE", "fp16",
-     "gemm, attention: fp16, bf16 or fp32"},
-    {"verify", 'v', OPTION_FLAG, OPTION_OFFSET(verify), NULL, "off",
-     "compute real numbers along the way and hold them against a double-precision reference; the "
-     "exit status is 1 when they are further off than their bound"},
-    {"seed", 0, OPTION_TEXT, OPTION_OFFSET(seed), "SEED", "1", "of the numbers"},
-    {"output", 'o', OPTION_DIRECTORY, OPTION_OFFSET(output), "DIR", "print only",
-     "write result.json, result.csv and, for a single operator, timeline.json (blocks and "
-     "transfers, for Perfetto) into a new folder"},
-    {"force", 'f', OPTION_FLAG, OPTION_OFFSET(force), NULL, "off",
-     "replace the folder of --output if it is there"},
-    {"json", 'j', OPTION_FLAG, OPTION_OFFSET(json), NULL, "off",
-     "print JSON instead of a table or, for a sweep, CSV"},
+static const Argument operator_arguments[] = {
+    {"OPERATOR", OPTION_OFFSET(kind), TRUE, operator_words,
+     "gemm, attention or allreduce on clusters; allreduce and the others on a wafer, where a list "
+     "such as meshgemm,cannon is swept"},
 };
 
 const Command command_operator = {
@@ -481,16 +356,26 @@ const Command command_operator = {
         "Simulates one operator alone on a cluster (allreduce: on a ring of clusters) from its "
         "blocks, transfers and thread-group launches, and prints latency, rate and share of peak, "
         "what bounds it, bytes for each kind of transfer and tier, and its blocks against the "
-        "capacities. Rates count multiply-accumulates, not floating-point operations. Lists of "
-        "sizes are swept, all with all, and printed as CSV.",
+        "capacities; or, on a wafer, over the cores of its mesh from their kernels and messages, "
+        "with cycles split into computing, communicating and waiting, hops, routing stages, "
+        "routing "
+        "paths and bytes held. Rates count multiply-accumulates, not floating-point operations. "
+        "Lists of sizes are swept, all with all, and printed as CSV.",
     .arguments = operator_arguments,
     .n_arguments = G_N_ELEMENTS(operator_arguments),
+    .lists = TRUE,
     .options = operator_options,
-    .n_options = G_N_ELEMENTS(operator_options),
+    .n_options = N_OPERATOR_OPTIONS,
     .target_size = sizeof(OperatorOptions),
     .example = "  # a Linear operator, its blocks as a timeline, its numbers checked\n"
                "  infergrid operator gemm -M 2048 -K 4096 -N 4096 --verify -o results/gemm\n"
                "  # how decode attention grows with the context\n"
-               "  infergrid operator attention --new 1 --past 1023,2047,4095 --batch 16\n",
+               "  infergrid operator attention --new 1 --past 1023,2047,4095 --batch 16\n"
+               "  # a product over a wafer's cores, and three ways to compute it over four grids\n"
+               "  infergrid operator meshgemm --platform wse2 --grid 720 -M 8192\n"
+               "  infergrid operator meshgemm,cannon,summa --platform wse2 -M 2048,4096,8192 \\\n"
+               "      --grid 360,480,600,720 --plot figure9.svg\n"
+               "  # sums of 4 elements over rows of 8 cores, each core's numbers checked\n"
+               "  infergrid operator allreduce --platform wse2 --grid 8 --elements 4 --verify\n",
     .run = operator_command,
 };

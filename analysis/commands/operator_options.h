@@ -1,0 +1,56 @@
+/* What the command line of `infergrid operator` holds, for clusters and for meshes. */
+#ifndef ANALYSIS_COMMANDS_OPERATOR_OPTIONS_H
+#define ANALYSIS_COMMANDS_OPERATOR_OPTIONS_H
+
+#include "analysis/facts.h"
+#include "analysis/options.h"
+#include "platforms/platform.h"
+
+typedef struct OperatorOptions {
+    char *kind; /* on a mesh a list */
+    char *platform;
+    char *m, *k, *n;
+    char *heads, *kv_heads, *head_dim, *new_tokens, *past_tokens, *batch;
+    char *ranks, *bytes;
+    char *grid, *elements, *algorithm, *k_tree, *routing;
+    char *dtype, *blocks, *variant, *seed;
+    gboolean untiled, causal;
+    gboolean full, folded, no_broadcast, every_step;
+    gboolean verify;
+    char *output, *plot;
+    gboolean force, json;
+} OperatorOptions;
+
+#define OPTION_OFFSET(member) G_STRUCT_OFFSET(OperatorOptions, member)
+
+#define N_OPERATOR_OPTIONS 32
+extern const Option operator_options[N_OPERATOR_OPTIONS];
+
+/* An option that belongs to some kinds of operators only. */
+typedef struct KindOption {
+    const char *shown;
+    gsize option;
+    gboolean flag;
+    guint kinds; /* a bit each */
+} KindOption;
+/* FALSE and an error when one is given that says nothing about any of 'kinds'. */
+gboolean operator_option_fits(const OperatorOptions *options, const KindOption *option, guint kinds,
+                              GError **error);
+
+/* The texts of all runs. */
+typedef struct OperatorAnswer {
+    char *table; /* of one operator; NULL of several */
+    char *json, *csv;
+    gboolean right; /* all numbers that were checked are */
+} OperatorAnswer;
+/* From the Facts of each run; 'title' is the first line of a single one's table. */
+OperatorAnswer operator_answer_new(const GPtrArray *facts, const char *title);
+void operator_answer_clear(OperatorAnswer *answer);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(OperatorAnswer, operator_answer_clear)
+/* Prints what the options ask for; the exit status. */
+int operator_answer_print(const OperatorAnswer *answer, const OperatorOptions *options);
+
+/* The whole of the command on a wafer. */
+int operator_mesh_command(const OperatorOptions *options, const Platform *platform);
+
+#endif
