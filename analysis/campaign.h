@@ -1,0 +1,43 @@
+/* Many runs of one experiment under different settings: workers, results kept in a store, shards.
+ * The outcomes do not depend on the number of workers or on the order in which they end. */
+#ifndef ANALYSIS_CAMPAIGN_H
+#define ANALYSIS_CAMPAIGN_H
+
+#include "analysis/outcome.h"
+#include "analysis/store.h"
+
+typedef struct CampaignSetup {
+    const char *path;             /* the experiment, as experiment_load takes it */
+    const char *const *overrides; /* of every run; may be NULL */
+    const char *store;            /* a file; NULL: results are kept in memory only */
+    guint workers;                /* 0: as many as processors */
+    double timeout_s;             /* wall time of a run; 0: none */
+    guint shard, shards;          /* this process runs those whose key falls to shard 'shard' of
+                                     'shards' (0-based; 1 shard: all) */
+    gboolean quiet;
+} CampaignSetup;
+
+/* One run: overrides "key=value" on top of the campaign's, in an order of its own that belongs to
+ * its identity. */
+typedef struct CampaignRun {
+    char **overrides; /* owned by whoever made it */
+    Outcome
+        outcome;    /* filled; of another shard's and not in the store: BROKEN "in another shard" */
+    gboolean known; /* it was in the store */
+} CampaignRun;
+
+typedef struct Campaign Campaign;
+/* Loads and validates the experiment once, so that children only fork. */
+Campaign *campaign_new(const CampaignSetup *setup, GError **error);
+void campaign_free(Campaign *campaign);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Campaign, campaign_free)
+const Experiment *campaign_base(const Campaign *campaign);
+
+/* Runs what the store does not have. 'label' heads the progress line ("round 2 of 5"). FALSE only
+ * where the store or the machine fails; a run that crashes or times out is an outcome. */
+gboolean campaign_run(Campaign *campaign, CampaignRun *runs, gsize n, const char *label,
+                      GError **error);
+/* Engine operations of all runs that were simulated so far, known ones included. */
+double campaign_events(const Campaign *campaign);
+
+#endif
