@@ -3,6 +3,7 @@
 #include "analysis/number_text.h"
 #include "analysis/output_folder.h"
 #include "analysis/reproduction.h"
+#include "analysis/wafer_reproduction_text.h"
 #include "workloads/experiment_file.h"
 #include "workloads/input_error.h"
 #include <string.h>
@@ -198,18 +199,73 @@ static char *csv_of(const Reproduction *reproduction) {
     return g_string_free(out, FALSE);
 }
 
-static gboolean files_write(const ReproduceOptions *options, const Reproduction *reproduction,
-                            const char *json, GError **error) {
-    g_autoptr(OutputFolder) folder = output_folder_open(options->output, options->force, error);
-    g_autofree char *csv = csv_of(reproduction);
+/* A reproduction in all its forms. */
+typedef struct ReproductionTexts {
+    char *table, *csv, *json;
+} ReproductionTexts;
 
-    return folder != NULL && output_folder_write(folder, "result.csv", csv, error) &&
-           output_folder_write(folder, "result.json", json, error) &&
+static void texts_clear(ReproductionTexts *texts) {
+    g_free(texts->table);
+    g_free(texts->csv);
+    g_free(texts->json);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(ReproductionTexts, texts_clear)
+
+static gboolean operator_texts(PublishedTable table, const Platform *platform,
+                               ReproductionTexts *texts, GError **error) {
+    g_autoptr(Reproduction) reproduction = reproduction_new(table, platform, error);
+
+    if (reproduction == NULL)
+        return FALSE;
+    texts->table = table_text(reproduction);
+    texts->csv = csv_of(reproduction);
+    texts->json = json_of(reproduction, platform);
+    return TRUE;
+}
+
+static gboolean wafer_texts(WaferTable table, const Platform *platform, ReproductionTexts *texts,
+                            GError **error) {
+    g_autoptr(WaferReproduction) reproduction = wafer_reproduction_new(table, platform, error);
+
+    if (reproduction == NULL)
+        return FALSE;
+    texts->table = wafer_reproduction_table(reproduction);
+    texts->csv = wafer_reproduction_csv(reproduction);
+    texts->json = wafer_reproduction_json(reproduction, platform);
+    return TRUE;
+}
+
+static gboolean files_write(const ReproduceOptions *options, const ReproductionTexts *texts,
+                            GError **error) {
+    g_autoptr(OutputFolder) folder = output_folder_open(options->output, options->force, error);
+
+    return folder != NULL && output_folder_write(folder, "result.csv", texts->csv, error) &&
+           output_folder_write(folder, "result.json", texts->json, error) &&
            output_folder_commit(folder, error);
 }
 
-static PublishedTable table_of(const char *name) {
-    return strcmp(name, published_table_names[TABLE_LINEAR]) == 0 ? TABLE_LINEAR : TABLE_ATTENTION;
+static guint index_of(const char *const *names, const char *name) {
+    guint index = 0;
+
+    while (names[index] != NULL && strcmp(names[index], name) != 0)
+        index++;
+    return index;
+}
+
+/* The named platform, or the one that the table was measured on. */
+static Platform *load_platform(const ReproduceOptions *options, DeviceKind kind, GError **error) {
+    static const char *const shipped[] = {[DEVICE_MT3000] = "mt3000", [DEVICE_WAFER] = "wse2"};
+    const char *name = options->platform == NULL ? shipped[kind] : options->platform;
+    g_autoptr(YamlNode) section = section_load(SECTION_PLATFORM, name, "--platform", error);
+    g_autoptr(Platform) platform = section == NULL ? NULL : platform_read(section, error);
+
+    if (platform == NULL || platform->kind == kind)
+        return g_steal_pointer(&platform);
+    g_set_error(error, INPUT_ERROR, INPUT_ERROR_CONFLICT,
+                "infergrid reproduce: table '%s' is of a machine like '%s', and '%s' is of another "
+                "kind",
+                options->table, shipped[kind], name);
+    return NULL;
 }
 
 static gboolean usage_is_right(const ReproduceOptions *options, GError **error) {
@@ -222,36 +278,44 @@ static gboolean usage_is_right(const ReproduceOptions *options, GError **error) 
 
 static int reproduce_run(const void *target) {
     const ReproduceOptions *options = target;
-    const char *name = options->platform == NULL ? "mt3000" : options->platform;
+    g_auto(ReproductionTexts) texts = {0};
     g_autoptr(GError) error = NULL;
+    guint table = index_of(published_table_names, options->table);
+    gboolean wafer = table == N_PUBLISHED_TABLES;
 
     if (!catalogue_check_environment(&error) || !usage_is_right(options, &error))
         return catalogue_fail(error);
-    g_autoptr(YamlNode) section = section_load(SECTION_PLATFORM, name, "--platform", &error);
-    g_autoptr(Platform) platform = section == NULL ? NULL : platform_read(section, &error);
+    g_autoptr(Platform) platform =
+        load_platform(options, wafer ? DEVICE_WAFER : DEVICE_MT3000, &error);
     if (platform == NULL)
         return catalogue_fail(error);
-    g_autoptr(Reproduction) reproduction =
-        reproduction_new(table_of(options->table), platform, &error);
-    if (reproduction == NULL)
+    if (wafer ? !wafer_texts(index_of(wafer_table_names, options->table), platform, &texts, &error)
+              : !operator_texts(table, platform, &texts, &error))
         return catalogue_fail(error);
-    g_autofree char *json = json_of(reproduction, platform);
-    g_autofree char *table = table_text(reproduction);
-    if (options->output != NULL && !files_write(options, reproduction, json, &error))
+    if (options->output != NULL && !files_write(options, &texts, &error))
         return catalogue_fail(error);
-    return catalogue_print(options->json ? json : table);
+    return catalogue_print(options->json ? texts.json : texts.table);
 }
 
 #define OPTION_OFFSET(member) G_STRUCT_OFFSET(ReproduceOptions, member)
 
+static const char *const table_names[] = {
+    "table8",       "table9",       "wafer-table2", "wafer-table3", "wafer-table4",
+    "wafer-table5", "wafer-table6", "wafer-table7", "wafer-table8", NULL};
+G_STATIC_ASSERT(G_N_ELEMENTS(table_names) == N_PUBLISHED_TABLES + N_WAFER_TABLES + 1);
+
 static const Argument reproduce_arguments[] = {
-    {"TABLE", OPTION_OFFSET(table), TRUE, published_table_names,
-     "table8 (Linear) or table9 (attention) of THInfer"},
+    {.name = "TABLE",
+     .offset = OPTION_OFFSET(table),
+     .required = TRUE,
+     .choices = table_names,
+     .help = "table8 (Linear) or table9 (attention) of THInfer; of WaferLLM, wafer-table2 (end to "
+             "end), 3 (prefill), 4 (decode), 5 (longest output), 6 (GEMV), 7 and 8 (energy)"},
 };
 
 static const Option reproduce_options[] = {
-    {"platform", 'p', OPTION_TEXT, OPTION_OFFSET(platform), "PLATFORM", "mt3000",
-     "the machine, a YAML file or the name of a shipped one"},
+    {"platform", 'p', OPTION_TEXT, OPTION_OFFSET(platform), "PLATFORM",
+     "mt3000, or wse2 for WaferLLM's", "the machine, a YAML file or the name of a shipped one"},
     {"output", 'o', OPTION_DIRECTORY, OPTION_OFFSET(output), "DIR", "print only",
      "write result.csv and result.json, a row a cell, into a new folder"},
     {"force", 'f', OPTION_FLAG, OPTION_OFFSET(force), NULL, "off",
@@ -266,7 +330,7 @@ const Command command_reproduce = {
         "Simulates every cell of a published table and prints it beside the published figure with "
         "the relative error. Cells that the platform's numbers were calibrated on are marked and "
         "left out of the summary; cells that no model of this kind explains are marked and stay in "
-        "it.",
+        "it. Rows of machines that are not simulated are shown and say so.",
     .arguments = reproduce_arguments,
     .n_arguments = G_N_ELEMENTS(reproduce_arguments),
     .options = reproduce_options,
