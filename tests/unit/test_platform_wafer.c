@@ -282,6 +282,43 @@ static void test_shipped_wafers_say_where_every_number_is_from(void) {
     }
 }
 
+/* Every scalar key of a mapping, dotted, must have a row in the tables of 'text'. */
+static void assert_documented(const YamlNode *mapping, const char *prefix, const char *text) {
+    for (guint i = 0; i < mapping->keys->len; i++) {
+        const YamlNode *key = g_ptr_array_index(mapping->keys, i);
+        const YamlNode *value = g_ptr_array_index(mapping->values, i);
+        g_autofree char *name = g_strconcat(prefix, key->text, NULL);
+
+        if (value->type == YAML_MAPPING && !g_str_equal(name, "sources")) {
+            g_autofree char *inner = g_strconcat(name, ".", NULL);
+            assert_documented(value, inner, text);
+            continue;
+        }
+        g_autofree char *row = g_strdup_printf("| `%s` |", name);
+        if (strstr(text, row) == NULL)
+            g_error("'%s' has no row in the table of keys", name);
+    }
+}
+
+static void test_the_documented_example_is_valid_and_its_keys_are_explained(void) {
+    g_autofree char *path =
+        g_test_build_filename(G_TEST_DIST, "..", "platforms", "README.md", NULL);
+    g_autofree char *text = NULL;
+    g_autoptr(GError) error = NULL;
+
+    g_assert_true(g_file_get_contents(path, &text, NULL, &error));
+    const char *wafers = strstr(text, "## Wafers");
+    g_auto(GStrv) parts = g_strsplit(strstr(wafers, "```yaml\n") + strlen("```yaml\n"), "```", 2);
+    g_autoptr(YamlNode) section = yaml_load_text(parts[0], "README.md", &error);
+    g_assert_no_error(error);
+    yaml_remove(section, "version"); /* of the file, not of the section */
+    g_autoptr(Platform) platform = platform_read(section, &error);
+    g_assert_no_error(error);
+
+    g_assert_cmpfloat(platform->mesh.clock_hz, ==, 850e6);
+    assert_documented(section, "", text);
+}
+
 int main(int argc, char **argv) {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/platform-wafer/every-field-is-read-in-si", test_every_field_is_read_in_si);
@@ -299,5 +336,7 @@ int main(int argc, char **argv) {
                     test_shipped_wafers_are_the_announced_machines);
     g_test_add_func("/platform-wafer/shipped-wafers-say-where-every-number-is-from",
                     test_shipped_wafers_say_where_every_number_is_from);
+    g_test_add_func("/platform-wafer/the-documented-example-is-valid-and-its-keys-are-explained",
+                    test_the_documented_example_is_valid_and_its_keys_are_explained);
     return g_test_run();
 }
