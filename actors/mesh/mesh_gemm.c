@@ -6,9 +6,14 @@
 const char *const mesh_gemm_names[] = {"meshgemm",       "cannon",      "summa",
                                        "allgather-gemm", "dist-gemm-t", NULL};
 
-/* On its own dates only where these are the engine's: a mesh in cycles that begins at zero. */
+/* Dates of its own are the engine's where cycles are its seconds, sums are exact, and messages of a
+ * run never meet on a link, as those of a K-tree's levels do. */
 static gboolean is_stepped(const MeshSetup *setup, const MeshGemm *gemm) {
-    return gemm->every_step || gemm->a || setup->cycle_s != 1;
+    double hop_cycles = setup->spec->hop_cycles;
+    gboolean meets = gemm->kind == MESH_GEMM_TRANSPOSED && gemm->k_tree > 1;
+
+    return gemm->every_step || gemm->a || setup->cycle_s != 1 || meets ||
+           hop_cycles != gemm_round_cycles(hop_cycles);
 }
 
 /* Cycles of the kernels of a core with a tile of C of rows × columns cut into 'tiles' heights. */
@@ -41,7 +46,7 @@ MeshGemmInfo mesh_gemm_info(const MeshSetup *setup, const MeshGemm *gemm) {
         .grain = setup->folded ? "folded" : "full",
         .tiles_a_side = side,
         .alignment_steps = gemm_alignment_steps(gemm, side),
-        .drain_steps = gemm_drain_steps(gemm, setup),
+        .drain_steps = gemm_drain_steps(gemm),
         .stepped = is_stepped(setup, gemm),
         .peak_cycles = macs / ((double)setup->columns * setup->rows) /
                        mesh_peak_macs_per_cycle(setup->spec, gemm->type),

@@ -30,7 +30,8 @@ typedef struct MeshGemm {
     gboolean aligned;    /* the tiles lie as the first step needs them: no alignment is simulated */
     gboolean relayed;    /* SUMMA, ALLGATHER: tiles go from neighbour to neighbour, each relaying in
                             software, instead of on a path from every source */
-    guint k_tree;        /* TRANSPOSED: K of the sums along X; 0: 2 */
+    guint k_tree; /* TRANSPOSED: K of the tree of the sums along X; 0: 1, from both ends to the
+                     middle. The levels of larger ones meet on links: always stepped */
     /* Row-major without gaps in 'type' (guint16 for FP16); all or none. Sums in FP32, rounded once.
      * Numbers need the full mesh and every_step. */
     const void *a, *b;

@@ -13,30 +13,40 @@ static guint distance(const MeshCore *a, const MeshCore *b) {
     return (guint)(ABS((gint)a->x - (gint)b->x) + ABS((gint)a->y - (gint)b->y));
 }
 
-gboolean gemm_out_open(GemmOut *out, GemmCore *from, GemmCore *to, gboolean multicast,
-                       GError **error) {
-    guint hops = distance(from->core, to->core);
+gboolean gemm_out_open(GemmOut *out, const GemmWay *way, GError **error) {
+    guint hops = distance(way->from->core, way->to->core);
 
-    *out = (GemmOut){.from = from->core, .receivers = multicast ? hops : 1};
-    out->path = mesh_path(from->run->mesh, from->core, to->core, multicast, error);
+    *out = (GemmOut){.from = way->from->core,
+                     .receivers = way->multicast ? hops : 1,
+                     .window = way->window,
+                     .recent = g_new0(GemmMessage, way->window)};
+    out->path =
+        mesh_path(way->from->run->mesh, way->from->core, way->to->core, way->multicast, error);
     return out->path != NULL;
 }
 
-void gemm_compute(GemmCore *core, double cycles) {
-    if (!core->run->forwarding) {
-        mesh_compute(core->core, cycles);
-        return;
-    }
-    double start = core->date;
-    core->date = start + cycles;
-    core->core->compute_cycles += core->date - start;
+void gemm_out_clear(GemmOut *out) {
+    g_free(out->recent);
+    *out = (GemmOut){0};
 }
 
-void gemm_relay(GemmCore *core) {
+double gemm_round_cycles(double cycles) {
+    return ldexp(round(ldexp(cycles, 10)), -10);
+}
+
+void gemm_compute(GemmCore *core, double cycles) {
+    double rounded = gemm_round_cycles(cycles);
+
     if (!core->run->forwarding) {
-        mesh_relay(core->core);
+        mesh_compute(core->core, rounded);
         return;
     }
+    core->date += rounded;
+    core->core->compute_cycles += rounded;
+}
+
+/* mesh_relay, on rounded time. */
+void gemm_relay(GemmCore *core) {
     gemm_compute(core, core->run->setup->spec->relay_cycles);
     core->core->stages++;
 }
@@ -46,7 +56,7 @@ void gemm_send(GemmCore *core, GemmOut *out, const GemmMessage *message, gconstp
         mesh_send(out->path, message->wavelets, payload);
         return;
     }
-    GemmMessage *sent = &out->recent[message->tag % GEMM_RECENT];
+    GemmMessage *sent = &out->recent[message->tag % out->window];
     g_assert(out->left <= core->date); /* it would have to wait behind another */
     *sent = *message;
     sent->sent = core->date;
@@ -85,7 +95,7 @@ static void take_cause(GemmCore *core, const GemmMessage *message, guint hops, g
 }
 
 static void receive_forwarded(GemmCore *core, const GemmOut *out, guint tag) {
-    const GemmMessage *message = &out->recent[tag % GEMM_RECENT];
+    const GemmMessage *message = &out->recent[tag % out->window];
     guint hops = distance(out->from, core->core);
     double asked = core->date;
     double arrival =

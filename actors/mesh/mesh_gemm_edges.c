@@ -34,7 +34,7 @@ static gboolean open_out(GemmRing *ring, GemmCore *core, GError **error) {
             continue;
         g_assert(edges->n_out < GEMM_EDGES);
         GemmEdge *edge = &edges->out[edges->n_out++];
-        if (!gemm_out_open(&edge->out, core, to, FALSE, error))
+        if (!gemm_out_open(&edge->out, &(GemmWay){core, to, FALSE, 2}, error))
             return FALSE;
         edge->from = part;
         edge->to = next;
@@ -88,6 +88,9 @@ GemmRing *gemm_ring_new(GemmRun *run, RingRule rule, gboolean along_y, GError **
 void gemm_ring_free(GemmRing *ring) {
     if (!ring)
         return;
+    for (guint i = 0; i < ring->n_cores; i++)
+        for (guint j = 0; j < ring->cores[i].n_out; j++)
+            gemm_out_clear(&ring->cores[i].out[j].out);
     g_free(ring->places);
     g_free(ring->parts);
     g_free(ring->cores);

@@ -164,7 +164,7 @@ static void order(const GemmRun *run, guint step, guint *cores) {
 }
 
 static void drop_panels(const GemmRun *run, PanelAxis *axis) {
-    for (guint part = 0; part < run->side; part++)
+    for (guint part = 0; axis->panels && part < run->side; part++)
         drop_panel(axis, part);
     g_clear_pointer(&axis->panels, g_free);
 }
@@ -204,12 +204,16 @@ static gboolean open_ways(GemmCore *core, guint a, GError **error) {
     axis->tiles = a == AXIS_A ? core->run->tiles_x : core->run->tiles_y;
     if (!axis->takes_part)
         return TRUE;
-    guint up = relayed ? axis->at + 1 : last, down = relayed ? axis->at - 1 : 0;
-    if (axis->at < last &&
-        !gemm_out_open(&axis->out[UP], core, on_line(core, a, up), !relayed, error))
-        return FALSE;
-    return axis->at == 0 ||
-           gemm_out_open(&axis->out[DOWN], core, on_line(core, a, down), !relayed, error);
+    GemmWay up = {core, NULL, !relayed, 2}, down = up;
+    if (axis->at < last) {
+        up.to = on_line(core, a, relayed ? axis->at + 1 : last);
+        if (!gemm_out_open(&axis->out[UP], &up, error))
+            return FALSE;
+    }
+    if (axis->at == 0)
+        return TRUE;
+    down.to = on_line(core, a, relayed ? axis->at - 1 : 0);
+    return gemm_out_open(&axis->out[DOWN], &down, error);
 }
 
 /* SUMMA: its own tiles and two more of each, one being multiplied and one arriving. */
@@ -220,7 +224,7 @@ static gboolean hold(GemmCore *core, GError **error) {
 
     if (is_gathering(core))
         elements = (core->m + core->n) * run->gemm->k;
-    return gemm_hold(core, elements, error);
+    return gemm_hold(core, elements, core->m * core->n, error);
 }
 
 static gboolean prepare(GemmRun *run, GError **error) {
@@ -248,8 +252,11 @@ static void clear(GemmRun *run) {
     PanelCore *states = run->shared;
 
     for (guint i = 0; states && i < run->n_cores; i++)
-        for (guint a = 0; a < N_AXES; a++)
+        for (guint a = 0; a < N_AXES; a++) {
             drop_panels(run, &states[i].axes[a]);
+            gemm_out_clear(&states[i].axes[a].out[UP]);
+            gemm_out_clear(&states[i].axes[a].out[DOWN]);
+        }
     g_free(states);
 }
 

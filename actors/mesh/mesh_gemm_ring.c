@@ -252,7 +252,7 @@ static gboolean hold(GemmCore *core, GError **error) {
     guint b = run->tiles_y + incoming(run->tiles_y, run->setup->rows);
     guint64 elements = depth * (core->m * a + core->n * b);
 
-    return gemm_hold(core, elements, error);
+    return gemm_hold(core, elements, core->m * core->n, error);
 }
 
 /* The tiles across that a core's line stands for: its own, or on a folded mesh those that need the

@@ -1,6 +1,5 @@
 #include "actors/mesh/mesh_gemm_run.h"
 
-#include "policies/mesh/reduce_tree.h"
 #include "policies/mesh/tiles.h"
 #include "workloads/input_error.h"
 
@@ -26,23 +25,15 @@ guint gemm_alignment_steps(const MeshGemm *gemm, guint side) {
     return aligns && !gemm->aligned ? side - 1 : 0;
 }
 
-guint gemm_drain_steps(const MeshGemm *gemm, const MeshSetup *setup) {
-    if (gemm->kind == MESH_GEMM_SUMMA || gemm->kind == MESH_GEMM_ALLGATHER)
-        return 1;
-    if (gemm->kind != MESH_GEMM_TRANSPOSED)
-        return 0;
-    g_autoptr(ReduceTree) tree = reduce_tree_k(setup->columns, gemm_k_tree(gemm));
-    return tree->stages + 2;
+guint gemm_drain_steps(const MeshGemm *gemm) {
+    return gemm->kind == MESH_GEMM_INTERLEAVED || gemm->kind == MESH_GEMM_CANNON ? 0 : 1;
 }
 
-guint gemm_k_tree(const MeshGemm *gemm) {
-    return gemm->k_tree ? gemm->k_tree : 2;
-}
+gboolean gemm_hold(GemmCore *core, guint64 elements, guint64 sums, GError **error) {
+    guint64 operands = elements * data_type_bytes(core->run->gemm->type);
 
-gboolean gemm_hold(GemmCore *core, guint64 elements, GError **error) {
-    double operands = (double)(elements * data_type_bytes(core->run->gemm->type));
-
-    return mesh_hold(core->core, operands + (double)(core->m * core->n * sizeof(float)), error);
+    core->held_bytes += (double)(operands + sums * sizeof(float));
+    return mesh_hold(core->core, core->held_bytes, error);
 }
 
 static gboolean refuse(GError **error, InputErrorCode code, char *message) {
@@ -168,7 +159,7 @@ GemmRun *gemm_run_new(Mesh *mesh, const MeshGemm *gemm, GError **error) {
     run->cores = g_new(GemmCore, run->n_cores);
     for (guint i = 0; i < run->n_cores; i++)
         core_init(run, &run->cores[i], mesh_nth_core(mesh, i));
-    run->steps = gemm_alignment_steps(gemm, run->side) + run->side + gemm_drain_steps(gemm, setup);
+    run->steps = gemm_alignment_steps(gemm, run->side) + run->side + gemm_drain_steps(gemm);
     if (run->rules->prepare(run, error))
         return run;
     gemm_run_free(run);
@@ -179,6 +170,8 @@ void gemm_run_free(GemmRun *run) {
     if (!run)
         return;
     run->rules->clear(run);
+    for (guint i = 0; i < run->n_cores; i++)
+        mesh_release(run->cores[i].core, run->cores[i].held_bytes);
     g_free(run->heights);
     g_free(run->widths);
     g_free(run->depths);

@@ -41,7 +41,8 @@ struct GemmCore {
     const guint64 *widths;     /* of its tiles_x tiles, n in all */
     guint64 k_x, k_y;          /* of its tile of A and of B */
     GemmTiles tiles;           /* numbers; or all NULL */
-    gpointer state;            /* the kind's */
+    double held_bytes;
+    gpointer state; /* the kind's */
 };
 
 struct GemmRun {
@@ -62,10 +63,9 @@ struct GemmRun {
 
 /* mesh_gemm_run.c */
 guint gemm_alignment_steps(const MeshGemm *gemm, guint side);
-guint gemm_drain_steps(const MeshGemm *gemm, const MeshSetup *setup);
-guint gemm_k_tree(const MeshGemm *gemm); /* with its default */
-/* Room for so many elements of the operands, and for the core's tile of C in FP32. */
-gboolean gemm_hold(GemmCore *core, guint64 elements, GError **error);
+guint gemm_drain_steps(const MeshGemm *gemm);
+/* Room for so many elements of the operands and so many sums in FP32, until the run is freed. */
+gboolean gemm_hold(GemmCore *core, guint64 elements, guint64 sums, GError **error);
 GemmRun *gemm_run_new(Mesh *mesh, const MeshGemm *gemm, GError **error);
 void gemm_run_free(GemmRun *run);
 GemmCore *gemm_run_core(const GemmRun *run, guint x, guint y);
@@ -74,7 +74,9 @@ void gemm_run_forward(GemmRun *run);
 /* All steps of one core through the engine. */
 void gemm_run_steps(GemmCore *core);
 
-/* mesh_gemm_clock.c: what a core does, on the engine or on its own date. */
+/* mesh_gemm_clock.c: what a core does, on the engine or on its own date. All times are multiples of
+ * 2^-10 cycles: their sums are then exact in any order, the engine's as well as a core's own. */
+double gemm_round_cycles(double cycles);
 typedef struct GemmMessage {
     guint tag;
     double sent;
@@ -82,20 +84,26 @@ typedef struct GemmMessage {
     guint hops, stages; /* that had led to it */
 } GemmMessage;
 
-enum { GEMM_RECENT = 4 }; /* messages that may be under way on a path at once */
+/* A path to be opened. */
+typedef struct GemmWay {
+    GemmCore *from, *to;
+    gboolean multicast;
+    guint window; /* messages that may be under way on it at once, for fast-forwarding */
+} GemmWay;
 
 /* A path that a core sends on. */
 typedef struct GemmOut {
     MeshPath *path; /* NULL: leads nowhere */
     MeshCore *from;
     guint receivers;
-    GemmMessage recent[GEMM_RECENT]; /* by tag */
-    double left;                     /* when the last one had left */
-    guint64 messages, wavelets;      /* sent while fast-forwarding */
+    guint window;
+    GemmMessage *recent;        /* by tag */
+    double left;                /* when the last one had left */
+    guint64 messages, wavelets; /* sent while fast-forwarding */
 } GemmOut;
 
-gboolean gemm_out_open(GemmOut *out, GemmCore *from, GemmCore *to, gboolean multicast,
-                       GError **error);
+gboolean gemm_out_open(GemmOut *out, const GemmWay *way, GError **error);
+void gemm_out_clear(GemmOut *out);
 void gemm_compute(GemmCore *core, double cycles);
 void gemm_relay(GemmCore *core);
 void gemm_send(GemmCore *core, GemmOut *out, const GemmMessage *message, gconstpointer payload);

@@ -2,11 +2,11 @@
  * step every core multiplies its A with the rows of B that it holds, which makes a part of k of
  * some columns of C, and the cores of a row add theirs up.
  *
- * The sums of a step are added while later steps are multiplied: along a K-tree to its root in the
- * middle of the row, a level of which is passed in each step, so that nobody waits for a sum, and
- * from the root in a multicast to both ends, of which the core that these columns of C belong to
- * takes its tile. A core that is so many stages from the root keeps its own part until its children
- * are due. */
+ * Sums go from both ends of a row to its middle, or along a K-tree: a core that has multiplied adds
+ * what its children have sent it, one routing stage, and sends that on. The root tells both ends of
+ * the row in a multicast, of which every core takes the columns of C that are its own. A sum is so
+ * on its way while cores that have passed it on multiply for the next: the way to the root is paid
+ * once. */
 #include "actors/mesh/mesh_gemm_edges.h"
 
 #include "policies/mesh/reduce_tree.h"
@@ -17,13 +17,12 @@ enum { UP, DOWN, N_WAYS }; /* from the root to the ends of the row */
 
 typedef struct SumCore {
     GemmEdges *edges;
-    guint lag; /* steps between making a part of a sum and adding it to the children's */
     guint n_children;
     const GemmOut **children; /* their ways to here */
     GemmOut parent;
     GemmOut ends[N_WAYS]; /* the root's */
     float **b;            /* numbers: of each of its tiles along Y */
-    float **parts;        /* numbers: own parts of the sums of the last lag + 1 steps */
+    float *part;          /* numbers: of the sum of this step */
 } SumCore;
 
 typedef struct Sums {
@@ -65,12 +64,6 @@ static guint64 edge_wavelets(const GemmCore *core, const GemmEdge *edge, guint s
 
     return mesh_wavelets(core->run->setup->spec, core->run->gemm->type,
                          core->run->widths[part] * core->k_x);
-}
-
-static float **part_of_sum(const GemmCore *core, guint sum) {
-    SumCore *state = core->state;
-
-    return &state->parts[sum % (state->lag + 1)];
 }
 
 static void send_b(GemmCore *core, guint step) {
@@ -127,6 +120,7 @@ static void multiply_tile(const GemmCore *core, guint j, guint64 n, float *out, 
 }
 
 static void multiply(GemmCore *core, guint step) {
+    SumCore *state = core->state;
     guint64 stride = columns_in(core, step), column = 0;
     float *out = gemm_tile_new(core->m, stride);
 
@@ -136,8 +130,8 @@ static void multiply(GemmCore *core, guint step) {
             multiply_tile(core, j, n, out + column, stride);
         column += n;
     }
-    gemm_tile_drop(*part_of_sum(core, step));
-    *part_of_sum(core, step) = out;
+    gemm_tile_drop(state->part);
+    state->part = out;
 }
 
 static void compute(GemmCore *core, guint step) {
@@ -158,7 +152,7 @@ static void gather(GemmCore *core, guint sum) {
     for (guint i = 0; i < state->n_children; i++) {
         float *part = (float *)gemm_receive(core, state->children[i], sum);
         for (guint64 element = 0; part && element < n; element++)
-            (*part_of_sum(core, sum))[element] += part[element];
+            state->part[element] += part[element];
         gemm_tile_drop(part);
     }
     if (state->n_children > 0)
@@ -185,7 +179,7 @@ static void add_to_c(GemmCore *core, guint sum, const float *values) {
 }
 
 static void send_sum(GemmCore *core, GemmOut *out, guint sum) {
-    float *values = core->tiles.c ? *part_of_sum(core, sum) : NULL;
+    float *values = ((SumCore *)core->state)->part;
 
     if (!out->path)
         return;
@@ -205,7 +199,7 @@ static void pass_sum(GemmCore *core, guint sum) {
     for (guint way = 0; way < N_WAYS; way++)
         send_sum(core, &state->ends[way], sum);
     if (core->tiles.c)
-        add_to_c(core, sum, *part_of_sum(core, sum));
+        add_to_c(core, sum, state->part);
 }
 
 static void take_sum(GemmCore *core, guint sum) {
@@ -221,36 +215,37 @@ static void take_sum(GemmCore *core, guint sum) {
     gemm_tile_drop(values);
 }
 
-/* Whether in 'step' the sum made 'late' steps before is due; if so, which. */
-static gboolean is_due(const GemmCore *core, guint step, guint late, guint *sum) {
-    *sum = step - late;
-    return core->along_x && step >= late && *sum < core->run->side && sum_wavelets(core, *sum) > 0;
+static gboolean is_summed(const GemmCore *core, guint sum) {
+    return core->along_x && sum_wavelets(core, sum) > 0;
 }
 
 static void post(GemmCore *core, guint step) {
-    const SumCore *state = core->state;
-    guint sum;
-
     if (step < core->run->side)
         send_b(core, step);
-    if (is_due(core, step, state->lag + 1, &sum))
-        pass_sum(core, sum);
-    if (!is_root(core) && is_due(core, step, sums_of(core)->tree->stages + 2, &sum))
-        take_sum(core, sum);
+}
+
+static void take_sums(GemmCore *core) {
+    for (guint sum = 0; sum < core->run->side && !is_root(core); sum++)
+        if (is_summed(core, sum))
+            take_sum(core, sum);
 }
 
 static void finish(GemmCore *core, guint step) {
     SumCore *state = core->state;
 
-    if (step < core->run->side)
-        compute(core, step);
+    if (step == core->run->side) {
+        take_sums(core);
+        return;
+    }
+    compute(core, step);
+    if (is_summed(core, step))
+        pass_sum(core, step);
     for (guint i = 0; i < state->edges->n_out; i++)
         gemm_send_wait(core, &state->edges->out[i].out);
     gemm_send_wait(core, &state->parent);
     for (guint way = 0; way < N_WAYS; way++)
         gemm_send_wait(core, &state->ends[way]);
-    if (step < core->run->side)
-        receive_b(core, step);
+    receive_b(core, step);
 }
 
 static void drop_all(float ***tiles, guint n) {
@@ -265,10 +260,9 @@ static void take(GemmCore *core) {
     const float *from = core->tiles.b;
 
     drop_all(&state->b, run->tiles_y);
-    drop_all(&state->parts, state->lag + 1);
+    g_clear_pointer(&state->part, gemm_tile_drop);
     if (!core->tiles.c)
         return;
-    state->parts = g_new0(float *, state->lag + 1);
     state->b = g_new0(float *, run->tiles_y);
     for (guint j = 0; j < run->tiles_y; j++) {
         guint64 rows = run->widths[state->edges->first + j];
@@ -288,11 +282,11 @@ static guint stages_to_root(const ReduceTree *tree, guint at) {
 static gboolean open_ends(GemmCore *core, SumCore *state, GError **error) {
     guint root = core->core->x, last = core->run->setup->columns - 1, y = core->core->y;
 
-    if (root < last &&
-        !gemm_out_open(&state->ends[UP], core, gemm_run_core(core->run, last, y), TRUE, error))
-        return FALSE;
-    return root == 0 ||
-           gemm_out_open(&state->ends[DOWN], core, gemm_run_core(core->run, 0, y), TRUE, error);
+    GemmWay up = {core, gemm_run_core(core->run, last, y), TRUE, core->run->side};
+    GemmWay down = {core, gemm_run_core(core->run, 0, y), TRUE, core->run->side};
+
+    return (root == last || gemm_out_open(&state->ends[UP], &up, error)) &&
+           (root == 0 || gemm_out_open(&state->ends[DOWN], &down, error));
 }
 
 static gboolean open_sums(GemmCore *core, GError **error) {
@@ -301,7 +295,6 @@ static gboolean open_sums(GemmCore *core, GError **error) {
     SumCore *state = core->state;
     guint x = core->core->x, y = core->core->y;
 
-    state->lag = tree->stages - stages_to_root(tree, x);
     state->children = g_new0(const GemmOut *, tree->n);
     if (!core->along_x)
         return TRUE;
@@ -311,27 +304,27 @@ static gboolean open_sums(GemmCore *core, GError **error) {
                 &sums->cores[gemm_run_core(core->run, child, y) - core->run->cores].parent;
     if (x == tree->root)
         return open_ends(core, state, error);
-    return gemm_out_open(&state->parent, core, gemm_run_core(core->run, tree->parent[x], y), FALSE,
-                         error);
+    GemmWay way = {core, gemm_run_core(core->run, tree->parent[x], y), FALSE, 2};
+    return gemm_out_open(&state->parent, &way, error);
 }
 
-/* A, B and room for the next B; the parts of sums that wait, in FP32 as C is. */
+/* A, B and room for the next B; the core's own part of a sum and its children's, and C in FP32. */
 static gboolean hold(GemmCore *core, GError **error) {
     const SumCore *state = core->state;
     const GemmRun *run = core->run;
     guint64 rows = tile_largest(run->gemm->n, run->side);
     guint room = run->setup->rows == 1 ? 0 : MIN(run->tiles_y, GEMM_EDGES);
-    guint64 parts = core->m * rows * run->tiles_y * (state->lag + 1);
+    guint64 parts = core->m * rows * run->tiles_y * (1 + state->n_children);
 
-    return mesh_hold(core->core, (double)(parts * sizeof(float)), error) &&
-           gemm_hold(core, core->k_x * (core->m + rows * (run->tiles_y + room)), error);
+    return gemm_hold(core, core->k_x * (core->m + rows * (run->tiles_y + room)),
+                     parts + core->m * core->n, error);
 }
 
 static gboolean prepare(GemmRun *run, GError **error) {
     Sums *sums = run->shared = g_new0(Sums, 1);
 
     sums->cores = g_new0(SumCore, run->n_cores);
-    sums->tree = reduce_tree_k(run->setup->columns, gemm_k_tree(run->gemm));
+    sums->tree = reduce_tree_k(run->setup->columns, MAX(run->gemm->k_tree, 1));
     sums->ring = gemm_ring_new(run, interleave_neighbours, TRUE, error);
     if (!sums->ring)
         return FALSE;
@@ -343,6 +336,17 @@ static gboolean prepare(GemmRun *run, GError **error) {
             return FALSE;
     }
     return TRUE;
+}
+
+/* A sum is passed on in the step in which it came: the cores farthest from the root first. */
+static void order(const GemmRun *run, guint step, guint *cores) {
+    const ReduceTree *tree = ((const Sums *)run->shared)->tree;
+    guint n = 0;
+
+    for (guint stages = tree->stages + 1; step == 0 && stages-- > 0;)
+        for (guint i = 0; i < run->n_cores; i++)
+            if (stages_to_root(tree, run->cores[i].core->x) == stages)
+                cores[n++] = i;
 }
 
 static void settle(GemmRun *run) {
@@ -363,7 +367,10 @@ static void clear(GemmRun *run) {
         return;
     for (guint i = 0; i < run->n_cores; i++) {
         drop_all(&sums->cores[i].b, run->tiles_y);
-        drop_all(&sums->cores[i].parts, sums->cores[i].lag + 1);
+        gemm_tile_drop(sums->cores[i].part);
+        gemm_out_clear(&sums->cores[i].parent);
+        gemm_out_clear(&sums->cores[i].ends[UP]);
+        gemm_out_clear(&sums->cores[i].ends[DOWN]);
         g_free(sums->cores[i].children);
     }
     gemm_ring_free(sums->ring);
@@ -376,5 +383,6 @@ const GemmRules gemm_transposed_rules = {.prepare = prepare,
                                          .take = take,
                                          .post = post,
                                          .finish = finish,
+                                         .order = order,
                                          .settle = settle,
                                          .clear = clear};
