@@ -94,8 +94,15 @@ static void window_complete(MetricsWindow *window, const ServedRequest *served, 
     window->prompt_tokens_in_window += served->request.prompt_tokens;
 }
 
+static void count_lost(Metrics *metrics, double arrival_s) {
+    metrics->whole.lost++;
+    metrics->steady.lost += within(&metrics->steady, arrival_s) ? 1 : 0;
+}
+
 static void notify(Observer *observer, const Event *event) {
     Metrics *metrics = (Metrics *)observer;
+    if (event->kind == EVENT_REJECTED || event->kind == EVENT_DROPPED)
+        count_lost(metrics, event->request->request.arrival_s);
     if (event->kind != EVENT_COMPLETED)
         return;
     window_complete(&metrics->whole, event->request, &metrics->slo);

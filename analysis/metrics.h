@@ -24,6 +24,7 @@ const SloLimit *latency_limit(LatencyKind kind, const Slo *slo);
 typedef struct MetricsWindow {
     double from_s, to_s;
     guint64 requests;                     /* completed requests that count here */
+    guint64 lost;                         /* rejected or dropped ones that count here */
     guint64 prompt_tokens, output_tokens; /* of them */
     guint64 tokens_in_window;        /* output tokens of requests completed within [from, to] */
     guint64 prompt_tokens_in_window; /* … and their prompts */

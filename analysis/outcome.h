@@ -3,15 +3,20 @@
 #ifndef ANALYSIS_OUTCOME_H
 #define ANALYSIS_OUTCOME_H
 
+#include "actors/simulation.h"
 #include "analysis/experiment.h"
+#include "analysis/metrics.h"
 #include "workloads/units.h"
 
+/* Rates, goodput, cost and latencies are of the steady state where the experiment cuts a warm-up or
+ * cool-down, else of the whole run; makespan, energy, shares of time and counts of the whole. */
 typedef enum {
     FIGURE_CLUSTERS,         /* that the plan uses */
     FIGURE_MAKESPAN,         /* s */
     FIGURE_THROUGHPUT,       /* generated tokens a second */
     FIGURE_REQUEST_RATE,     /* completed requests a second */
-    FIGURE_GOODPUT,          /* share of all requests (rejected ones included) within every limit */
+    FIGURE_GOODPUT,          /* share of all requests (rejected ones included) within every limit;
+                                none without limits */
     FIGURE_GOODPUT_RATE,     /* such requests a second */
     FIGURE_COST,             /* cluster-hours per million generated tokens */
     FIGURE_ENERGY,           /* J */
@@ -29,7 +34,7 @@ typedef enum {
     FIGURE_E2E_P90,
     FIGURE_E2E_P99,
     FIGURE_QUEUEING_MEAN,
-    FIGURE_PREFILL_BUSY, /* shares of the time of the pools' clusters */
+    FIGURE_PREFILL_BUSY, /* shares of the time of the pools' clusters; colocated ones are both */
     FIGURE_DECODE_BUSY,
     FIGURE_BUFFER_FULL, /* share of the time in which backpressure held prefill back */
     FIGURE_COMPLETED,
@@ -60,14 +65,27 @@ typedef struct Outcome {
     char *reason;              /* of one that is not OK; owned */
     double figures[N_FIGURES]; /* NaN where there is none */
 } Outcome;
+void outcome_init(Outcome *outcome); /* OK, without any figure */
 void outcome_clear(Outcome *outcome);
+/* Makes 'outcome', which must be initialised, one of another status; 'reason' is copied. */
+void outcome_fail(Outcome *outcome, OutcomeStatus status, const char *reason);
+const char *outcome_status_name(OutcomeStatus status); /* "ok", "refused", "broken" */
 
-/* One line of text without newline, exact (hexadecimal doubles), and back; FALSE when damaged. */
+/* One line of text without newline or tab, exact (the shortest decimals that read back to the same
+ * doubles), caller frees; and back into an outcome that is not yet initialised: FALSE when damaged.
+ */
 char *outcome_write(const Outcome *outcome);
 gboolean outcome_parse(const char *text, Outcome *outcome);
 
+/* The figures of a sound run. 'outcome' need not be initialised. */
+void outcome_fill(Outcome *outcome, const Experiment *experiment, const Ledger *ledger,
+                  const Metrics *metrics);
+
 /* Loads the experiment with overrides and simulates it in this process (once a process: it is
- * meant for children). Never fails: what goes wrong is in the outcome. */
+ * meant for children), time only even where numerics are on. Never fails: what goes wrong is in the
+ * outcome, which need not be initialised. */
 void outcome_of_run(const char *path, const char *const *overrides, Outcome *outcome);
+/* The same of an experiment that is loaded, with its operators' times. */
+void outcome_of_experiment(const Experiment *experiment, const OpCosts *costs, Outcome *outcome);
 
 #endif

@@ -25,7 +25,7 @@ static double simulation_seconds(const RunFacts *facts) {
     return (double)MAX(facts->finished_us - facts->simulation_us, 1) / 1e6;
 }
 
-static guint64 activities(const Ledger *ledger) {
+guint64 run_facts_activities(const Ledger *ledger) {
     return ledger->execs + ledger->sleeps + ledger->comms + ledger->timers;
 }
 
@@ -76,7 +76,7 @@ static void write_engine(JsonText *json, const Ledger *ledger, double seconds) {
     json_text_count(json, "timers", ledger->timers);
     json_text_count(json, "wakes", ledger->wakes);
     json_text_number(json, "steps_per_s", (double)ledger->steps / seconds);
-    json_text_number(json, "activities_per_s", (double)activities(ledger) / seconds);
+    json_text_number(json, "activities_per_s", (double)run_facts_activities(ledger) / seconds);
     json_text_number(json, "requests_per_s", (double)ledger->arrived / seconds);
     json_text_number(json, "simulated_s_per_s", ledger->end_s / seconds);
     json_text_close(json, '}');
@@ -115,9 +115,9 @@ char *run_facts_line(const RunFacts *facts, const Ledger *ledger) {
     double seconds = simulation_seconds(facts);
     struct rusage use = {0};
     getrusage(RUSAGE_SELF, &use);
-    return g_strdup_printf("simulated %.6g s in %.3g s: %.0f requests/s, %.0f steps/s, "
-                           "%.0f activities/s, peak memory %.0f MB",
-                           ledger->end_s, seconds, (double)ledger->arrived / seconds,
-                           (double)ledger->steps / seconds, (double)activities(ledger) / seconds,
-                           (double)use.ru_maxrss * 1024 * 1e-6);
+    return g_strdup_printf(
+        "simulated %.6g s in %.3g s: %.0f requests/s, %.0f steps/s, "
+        "%.0f activities/s, peak memory %.0f MB",
+        ledger->end_s, seconds, (double)ledger->arrived / seconds, (double)ledger->steps / seconds,
+        (double)run_facts_activities(ledger) / seconds, (double)use.ru_maxrss * 1024 * 1e-6);
 }

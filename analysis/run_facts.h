@@ -16,6 +16,8 @@ RunFacts run_facts_begin(void);             /* at the start of the command */
 void run_facts_simulation(RunFacts *facts); /* just before simulation_run */
 void run_facts_finish(RunFacts *facts);     /* just after it */
 
+/* All that was given to the engine: what a run costs to simulate, on any host. */
+guint64 run_facts_activities(const Ledger *ledger);
 char *run_facts_json(const RunFacts *facts, const Ledger *ledger); /* caller frees */
 /* One line for standard error, without newline; caller frees. */
 char *run_facts_line(const RunFacts *facts, const Ledger *ledger);

@@ -1,7 +1,6 @@
 #include "analysis/commands/catalogue.h"
-#include "analysis/cost_fill.h"
+#include "analysis/experiment_run.h"
 #include "analysis/interrupt.h"
-#include "analysis/invariants.h"
 #include "analysis/numbers.h"
 #include "analysis/output_folder.h"
 #include "analysis/progress.h"
@@ -127,16 +126,6 @@ static gboolean numbers_open(Run *run, GError **error) {
     return run->weights != NULL;
 }
 
-static gboolean costs_find(Run *run, GError **error) {
-    CostFillInput input = {.platform = run->experiment->platform,
-                           .model = run->experiment->model,
-                           .policy = run->experiment->policy,
-                           .plan = run->experiment->plan,
-                           .quiet = run->options->quiet};
-    run->costs = cost_fill(&input, error);
-    return run->costs != NULL;
-}
-
 static gboolean run_prepare(Run *run, GError **error) {
     const SimulateOptions *options = run->options;
     g_auto(GStrv) overrides = all_overrides(options);
@@ -151,7 +140,8 @@ static gboolean run_prepare(Run *run, GError **error) {
     if (run->source == NULL || !numbers_open(run, error)) {
         return FALSE;
     }
-    if (!costs_find(run, error)) {
+    run->costs = experiment_run_costs(run->experiment, options->quiet, error);
+    if (run->costs == NULL) {
         return FALSE;
     }
     if (options->output != NULL) {
@@ -201,15 +191,13 @@ static gboolean files_open(Run *run, GError **error) {
 static gboolean observers_open(Run *run, GError **error) {
     const Experiment *experiment = run->experiment;
     run->observers = g_ptr_array_new();
-    const WorkloadFacts *facts = &experiment->facts;
-    double last_arrival_s = facts->closed_loop ? INFINITY : facts->last_arrival_s;
-    run->metrics = metrics_new(&experiment->slo, &experiment->output, last_arrival_s);
+    run->metrics = experiment_run_metrics(experiment);
     g_ptr_array_add(run->observers, metrics_observer(run->metrics));
     if (run->options->verify) {
         run->check = token_check_new(experiment->model, &run->numerics);
         g_ptr_array_add(run->observers, token_check_observer(run->check));
     }
-    run->progress = progress_new(facts->requests, run->options->quiet);
+    run->progress = progress_new(experiment->facts.requests, run->options->quiet);
     if (run->progress != NULL) {
         g_ptr_array_add(run->observers, progress_observer(run->progress));
     }
@@ -218,20 +206,13 @@ static gboolean observers_open(Run *run, GError **error) {
 
 static void run_simulate(Run *run, GError **error) {
     const Experiment *experiment = run->experiment;
-    SimulationSetup setup = {
-        .platform = experiment->platform,
-        .costs = run->costs,
-        .model = experiment->model,
-        .policy = experiment->policy,
-        .plan = experiment->plan,
-        .source = run->source,
-        .observers = (Observer *const *)run->observers->pdata,
-        .n_observers = run->observers->len,
-        .numerics = run->weights == NULL ? NULL : &run->numerics,
-        .fast_forward = !run->options->no_fast_forward,
-        .sample_interval_s = run->series == NULL ? 0 : experiment->output.series_interval_s,
-        .interrupted = interrupt_watch(),
-    };
+    SimulationSetup setup = experiment_run_setup(experiment, run->costs, run->source);
+    setup.observers = (Observer *const *)run->observers->pdata;
+    setup.n_observers = run->observers->len;
+    setup.numerics = run->weights == NULL ? NULL : &run->numerics;
+    setup.fast_forward = !run->options->no_fast_forward;
+    setup.sample_interval_s = run->series == NULL ? 0 : experiment->output.series_interval_s;
+    setup.interrupted = interrupt_watch();
     run_facts_simulation(&run->facts);
     run->outcome = simulation_run(&setup, &run->ledger, error);
     run_facts_finish(&run->facts);
@@ -241,16 +222,11 @@ static void run_simulate(Run *run, GError **error) {
 
 /* TRUE when the files deserve to be kept: a deadlock or a violated invariant keeps none. */
 static gboolean run_is_sound(const Run *run, const GError *error) {
-    if (error != NULL) {
-        fprintf(stderr, "infergrid: %s\n", error->message);
-        return FALSE;
+    g_autofree char *fault = experiment_run_fault(&run->ledger, run->outcome, error);
+    if (fault != NULL) {
+        fprintf(stderr, "infergrid: %s\n", fault);
     }
-    g_autofree char *violated = invariants_violated(&run->ledger, run->outcome);
-    if (violated != NULL) {
-        fprintf(stderr, "infergrid: invariant violated: %s\n", violated);
-        return FALSE;
-    }
-    return TRUE;
+    return fault == NULL;
 }
 
 static gboolean files_finish(Run *run, const SummaryInput *summary, GError **error) {
