@@ -71,7 +71,7 @@ void engine_expect_actors(guint n) {
     const guint64 others = 4096; /* mappings: libraries, heaps, the platform */
     if (2 * (guint64)n + others <= mapping_limit())
         return;
-    stack_kib = 16;
+    stack_kib = n > 100000 ? 8 : 16;
     sg_cfg_set_int("contexts/guard-size", 0);
     /* Such stacks are from calloc, which clears what it does not know to be fresh from the system:
      * with nothing kept in stock, that is nearly nothing, and untouched pages cost no memory. */

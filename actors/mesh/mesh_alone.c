@@ -27,8 +27,9 @@ static double free_memory_bytes(void) {
     return bytes;
 }
 
-static guint n_cores_of(const MeshSetup *setup) {
-    return setup->folded ? setup->columns + setup->rows - 1 : setup->columns * setup->rows;
+static double n_cores_of(const MeshSetup *setup) {
+    double columns = setup->columns, rows = setup->rows;
+    return setup->folded ? columns + rows - 1 : columns * rows;
 }
 
 static gboolean check_memory(const MeshSetup *setup, GError **error) {
@@ -58,7 +59,7 @@ Mesh *mesh_alone_run(const MeshSetup *setup,
     if (!check_memory(setup, error))
         return NULL;
     engine_init();
-    engine_expect_actors(n_cores_of(setup));
+    engine_expect_actors((guint)n_cores_of(setup));
     g_autoptr(Mesh) mesh = mesh_new(&in_cycles);
     if (!prepare(mesh, data, error))
         return NULL;
