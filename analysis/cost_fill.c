@@ -89,7 +89,7 @@ OpCosts *cost_fill(const CostFillInput *input, GError **error) {
     if (op_costs_modes(costs).reference)
         return g_steal_pointer(&costs);
     g_autoptr(GArray) keys = list_tables(input, costs, error);
-    if (keys == NULL || !cost_tables_get(keys, input->platform, input->quiet, costs, error))
+    if (keys == NULL || !cost_tables_get(keys, input, costs, error))
         return NULL;
     return g_steal_pointer(&costs);
 }

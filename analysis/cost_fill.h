@@ -6,6 +6,7 @@
 #ifndef ANALYSIS_COST_FILL_H
 #define ANALYSIS_COST_FILL_H
 
+#include "analysis/cost_memo.h"
 #include "platforms/op_costs.h"
 #include "policies/plan.h"
 
@@ -15,6 +16,7 @@ typedef struct CostFillInput {
     const Policy *policy;
     const Plan *plan;
     gboolean quiet; /* no progress on a terminal, no warning of damaged files */
+    CostMemo *memo; /* looked at before the cache, and filled; NULL: none */
 } CostFillInput;
 
 /* To be called before the engine starts. NULL and an error (INPUT_ERROR) when an operator does not

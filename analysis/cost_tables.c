@@ -19,7 +19,8 @@ typedef struct Task {
 
 typedef struct Tasks {
     const Platform *platform;
-    char *folder; /* NULL: no cache */
+    CostMemo *memo; /* NULL: none */
+    char *folder;   /* NULL: no cache */
     gboolean quiet;
     Task *tasks;
     Task **missing; /* those that are to be made */
@@ -62,7 +63,9 @@ static char *file_of(const Tasks *tasks, const Task *task) {
 }
 
 static void look_up(const Tasks *tasks, Task *task) {
-    if (tasks->folder == NULL)
+    if (tasks->memo != NULL)
+        task->table = cost_memo_get(tasks->memo, task->identity);
+    if (tasks->folder == NULL || task->table != NULL)
         return;
     g_autofree char *path = file_of(tasks, task);
     g_autofree char *text = NULL;
@@ -129,7 +132,11 @@ static gboolean take(gpointer data, gsize index, const GByteArray *reply, GError
 }
 
 static gboolean make_missing(Tasks *tasks, GError **error) {
-    ChildJobs jobs = {.n = tasks->n_missing, .data = tasks, .work = work, .take = take};
+    ChildJobs jobs = {.n = tasks->n_missing,
+                      .data = tasks,
+                      .work = work,
+                      .take = take,
+                      .at_once = tasks->memo == NULL ? 0 : cost_memo_at_once(tasks->memo)};
     gboolean made = child_run_all(&jobs, error);
 
     if (tasks->progress_shown)
@@ -146,11 +153,22 @@ static char *identity_of(const OpCostKey *key, const Platform *platform) {
     return g_strdup_printf("%sschedule %s\n", identity, mark);
 }
 
-gboolean cost_tables_get(const GArray *keys, const Platform *platform, gboolean quiet,
-                         OpCosts *costs, GError **error) {
-    g_auto(Tasks) tasks = {.platform = platform,
+/* All that is known now goes to the memo and to 'costs'. */
+static void hand_out(Tasks *tasks, OpCosts *costs) {
+    for (guint i = 0; i < tasks->n; i++) {
+        Task *task = &tasks->tasks[i];
+        if (tasks->memo != NULL)
+            cost_memo_put(tasks->memo, task->table, task->identity);
+        op_costs_add(costs, g_steal_pointer(&task->table));
+    }
+}
+
+gboolean cost_tables_get(const GArray *keys, const CostFillInput *input, OpCosts *costs,
+                         GError **error) {
+    g_auto(Tasks) tasks = {.platform = input->platform,
+                           .memo = input->memo,
                            .folder = cache_folder(),
-                           .quiet = quiet,
+                           .quiet = input->quiet,
                            .tasks = g_new0(Task, keys->len + 1),
                            .missing = g_new0(Task *, keys->len + 1),
                            .n = keys->len,
@@ -159,14 +177,13 @@ gboolean cost_tables_get(const GArray *keys, const Platform *platform, gboolean 
     for (guint i = 0; i < tasks.n; i++) {
         Task *task = &tasks.tasks[i];
         task->key = &g_array_index(keys, OpCostKey, i);
-        task->identity = identity_of(task->key, platform);
+        task->identity = identity_of(task->key, input->platform);
         look_up(&tasks, task);
         if (task->table == NULL)
             tasks.missing[tasks.n_missing++] = task;
     }
     if (!make_missing(&tasks, error))
         return FALSE;
-    for (guint i = 0; i < tasks.n; i++)
-        op_costs_add(costs, g_steal_pointer(&tasks.tasks[i].table));
+    hand_out(&tasks, costs);
     return TRUE;
 }

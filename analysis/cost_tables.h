@@ -3,10 +3,10 @@
 #ifndef ANALYSIS_COST_TABLES_H
 #define ANALYSIS_COST_TABLES_H
 
-#include "platforms/op_costs.h"
+#include "analysis/cost_fill.h"
 
 /* Adds the tables of 'keys' (OpCostKey), in their order. */
-gboolean cost_tables_get(const GArray *keys, const Platform *platform, gboolean quiet,
-                         OpCosts *costs, GError **error);
+gboolean cost_tables_get(const GArray *keys, const CostFillInput *input, OpCosts *costs,
+                         GError **error);
 
 #endif

@@ -87,16 +87,31 @@ static void warn_of_idle_prefix_cache(Experiment *experiment) {
     }
 }
 
+static gboolean same_workload(const Experiment *a, const Experiment *b) {
+    g_autoptr(GString) text_of_a = g_string_new(NULL);
+    g_autoptr(GString) text_of_b = g_string_new(NULL);
+    workload_write(a->workload, 0, text_of_a);
+    workload_write(b->workload, 0, text_of_b);
+    return a->seed == b->seed && g_string_equal(text_of_a, text_of_b);
+}
+
+static gboolean facts_find(Experiment *experiment, const Experiment *known, GError **error) {
+    if (known != NULL && same_workload(experiment, known)) {
+        experiment->facts = known->facts;
+        return TRUE;
+    }
+    return workload_scan(experiment->workload, experiment->seed, &experiment->facts, error);
+}
+
 static gboolean experiment_resolve(Experiment *experiment, const ExperimentFile *file,
-                                   GError **error) {
+                                   const Experiment *known, GError **error) {
     if (!search_is_absent(file, error) || !sections_read(experiment, file, error) ||
         !numbers_resolve(experiment, file, error)) {
         return FALSE;
     }
     experiment->plan = plan_new(experiment->policy, experiment->model, experiment->platform,
                                 file->sections[SECTION_POLICY], error);
-    if (experiment->plan == NULL ||
-        !workload_scan(experiment->workload, experiment->seed, &experiment->facts, error)) {
+    if (experiment->plan == NULL || !facts_find(experiment, known, error)) {
         return FALSE;
     }
     if (experiment->facts.requests == 0) {
@@ -113,6 +128,11 @@ static gboolean experiment_resolve(Experiment *experiment, const ExperimentFile 
 }
 
 Experiment *experiment_load(const char *path, const char *const *overrides, GError **error) {
+    return experiment_load_beside(NULL, path, overrides, error);
+}
+
+Experiment *experiment_load_beside(const Experiment *known, const char *path,
+                                   const char *const *overrides, GError **error) {
     g_autofree char *found = data_file_find(path, NULL, "experiments");
     g_autoptr(ExperimentFile) file =
         experiment_file_load(found == NULL ? path : found, overrides, error);
@@ -121,7 +141,7 @@ Experiment *experiment_load(const char *path, const char *const *overrides, GErr
     }
     g_autoptr(Experiment) experiment = g_new0(Experiment, 1);
     experiment->warnings = g_ptr_array_new_with_free_func(g_free);
-    return experiment_resolve(experiment, file, error) ? g_steal_pointer(&experiment) : NULL;
+    return experiment_resolve(experiment, file, known, error) ? g_steal_pointer(&experiment) : NULL;
 }
 
 void experiment_print_warnings(const Experiment *experiment) {

@@ -25,6 +25,10 @@ typedef struct Experiment {
 /* Loads, validates, plans and scans the workload. 'path' is a file or the name of a shipped
  * experiment. */
 Experiment *experiment_load(const char *path, const char *const *overrides, GError **error);
+/* The same beside one that is loaded (may be NULL), of which most is the same: where both have the
+ * same workload and seed it is not read once more. */
+Experiment *experiment_load_beside(const Experiment *known, const char *path,
+                                   const char *const *overrides, GError **error);
 void experiment_free(Experiment *experiment);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Experiment, experiment_free)
 

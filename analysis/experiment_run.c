@@ -4,12 +4,14 @@
 #include "analysis/invariants.h"
 #include <math.h>
 
-OpCosts *experiment_run_costs(const Experiment *experiment, gboolean quiet, GError **error) {
+OpCosts *experiment_run_costs(const Experiment *experiment, gboolean quiet, CostMemo *memo,
+                              GError **error) {
     CostFillInput input = {.platform = experiment->platform,
                            .model = experiment->model,
                            .policy = experiment->policy,
                            .plan = experiment->plan,
-                           .quiet = quiet};
+                           .quiet = quiet,
+                           .memo = memo};
 
     return cost_fill(&input, error);
 }

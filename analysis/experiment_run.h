@@ -4,11 +4,13 @@
 #define ANALYSIS_EXPERIMENT_RUN_H
 
 #include "actors/simulation.h"
+#include "analysis/cost_memo.h"
 #include "analysis/experiment.h"
 #include "analysis/metrics.h"
 
-/* The operators' times that its plan needs (cost_fill.h). Caller frees. */
-OpCosts *experiment_run_costs(const Experiment *experiment, gboolean quiet, GError **error);
+/* The operators' times that its plan needs (cost_fill.h); 'memo' may be NULL. Caller frees. */
+OpCosts *experiment_run_costs(const Experiment *experiment, gboolean quiet, CostMemo *memo,
+                              GError **error);
 /* The observer of its figures. Caller frees. */
 Metrics *experiment_run_metrics(const Experiment *experiment);
 /* A setup with all that comes from the experiment, time only, with fast-forward; observers,

@@ -301,7 +301,7 @@ void outcome_of_run(const char *path, const char *const *overrides, Outcome *out
     g_autoptr(GError) error = NULL;
     g_autoptr(Experiment) experiment = experiment_load(path, overrides, &error);
     g_autoptr(OpCosts) costs =
-        experiment == NULL ? NULL : experiment_run_costs(experiment, TRUE, &error);
+        experiment == NULL ? NULL : experiment_run_costs(experiment, TRUE, NULL, &error);
 
     outcome_init(outcome);
     if (costs == NULL)

@@ -18,6 +18,14 @@ OpCostTable *op_cost_table_new(const OpCostKey *key) {
     return table;
 }
 
+OpCostTable *op_cost_table_copy(const OpCostTable *table) {
+    OpCostTable *copy = g_memdup2(table, sizeof *table);
+
+    copy->points = g_array_copy(table->points);
+    copy->rounds = g_array_copy(table->rounds);
+    return copy;
+}
+
 void op_cost_table_free(OpCostTable *table) {
     if (!table)
         return;

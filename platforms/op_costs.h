@@ -69,6 +69,7 @@ typedef struct OpCostTable {
 } OpCostTable;
 
 OpCostTable *op_cost_table_new(const OpCostKey *key);
+OpCostTable *op_cost_table_copy(const OpCostTable *table);
 void op_cost_table_free(OpCostTable *table);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OpCostTable, op_cost_table_free)
 /* In the order of the points. 'seconds' is rounded to 1 ps. */

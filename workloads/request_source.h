@@ -26,6 +26,8 @@ WorkloadSpec *workload_read(const YamlNode *section, const char *folder, GError 
 void workload_spec_free(WorkloadSpec *spec);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(WorkloadSpec, workload_spec_free)
 void workload_write(const WorkloadSpec *spec, guint indent, GString *out);
+/* The absolute path of its trace; NULL where requests are generated. Borrowed. */
+const char *workload_trace_path(const WorkloadSpec *spec);
 
 /* What reading everything once finds; also proves that every row is valid, those after the slice
  * included, and that something is left to serve. */

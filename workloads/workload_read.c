@@ -69,3 +69,7 @@ void workload_write(const WorkloadSpec *spec, guint indent, GString *out) {
     const YamlField *fields = workload_table_fields(table, &n_fields);
     yaml_write_fields(out, indent, fields, n_fields, spec);
 }
+
+const char *workload_trace_path(const WorkloadSpec *spec) {
+    return spec->kind == WORKLOAD_TRACE ? spec->trace.path : NULL;
+}

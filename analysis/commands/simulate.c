@@ -140,7 +140,7 @@ static gboolean run_prepare(Run *run, GError **error) {
     if (run->source == NULL || !numbers_open(run, error)) {
         return FALSE;
     }
-    run->costs = experiment_run_costs(run->experiment, options->quiet, error);
+    run->costs = experiment_run_costs(run->experiment, options->quiet, NULL, error);
     if (run->costs == NULL) {
         return FALSE;
     }

@@ -1,0 +1,28 @@
+/* Tables of operator costs kept between the runs of many plans, so that each is read or made once.
+ * A process fills it, its forked children inherit it and hand back what they had to add. */
+#ifndef ANALYSIS_COST_MEMO_H
+#define ANALYSIS_COST_MEMO_H
+
+#include "platforms/op_costs.h"
+
+typedef struct CostMemo CostMemo;
+CostMemo *cost_memo_new(void);
+void cost_memo_free(CostMemo *memo);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(CostMemo, cost_memo_free)
+
+/* A copy of the table of that identity, or NULL. Caller frees. */
+OpCostTable *cost_memo_get(const CostMemo *memo, const char *identity);
+/* Keeps a copy; one that is there already stays. */
+void cost_memo_put(CostMemo *memo, const OpCostTable *table, const char *identity);
+
+/* In a forked child: from here on, what is put counts as new, and tables are made one at a time,
+ * since the child's siblings have the other processors. */
+void cost_memo_inherit(CostMemo *memo);
+/* How many tables may be made at a time; 0: as many as there are processors. */
+guint cost_memo_at_once(const CostMemo *memo);
+/* Appends all that is new to 'reply'; and takes it from 'reply' at 'at' on. FALSE where that is
+ * damaged. */
+void cost_memo_reply(const CostMemo *memo, GByteArray *reply);
+gboolean cost_memo_take(CostMemo *memo, const GByteArray *reply, gsize at);
+
+#endif
