@@ -10,7 +10,7 @@
 
 struct WaferCosts {
     const Platform *platform;
-    GHashTable *known;  /* WaferJobKey → double, of 'cycles' */
+    GHashTable *known;  /* WaferJobKey → WaferJobCycles */
     GHashTable *listed; /* WaferJobKey; what is in 'jobs' */
     GArray *jobs;       /* WaferJob: not known yet, in the order in which they were listed */
     guint simulations;
@@ -48,17 +48,19 @@ static const MeshSpec *mesh_of(const WaferCosts *costs) {
 static gboolean work(gpointer data, gsize index, GByteArray *reply, GError **error) {
     const WaferCosts *costs = data;
     const WaferJob *job = &g_array_index(costs->jobs, WaferJob, index);
-    double cycles = wafer_job_run(job, mesh_of(costs), error);
+    WaferJobCycles cycles;
 
+    if (!wafer_job_run(job, mesh_of(costs), &cycles, error))
+        return FALSE;
     g_byte_array_append(reply, (const guint8 *)&cycles, sizeof cycles);
-    return cycles >= 0;
+    return TRUE;
 }
 
 static gboolean take(gpointer data, gsize index, const GByteArray *reply, GError **error) {
     WaferCosts *costs = data;
     WaferJobKey key = wafer_job_key(&g_array_index(costs->jobs, WaferJob, index));
     gsize at = 0;
-    double cycles;
+    WaferJobCycles cycles;
 
     (void)error;
     gboolean read = child_reply_read(reply, &at, &cycles, sizeof cycles);
@@ -87,27 +89,40 @@ typedef struct Sum {
     guint missing;
 } Sum;
 
-static void sum_job(Sum *sum, const WaferJob *job, double times) {
+/* NULL, and listed, where it is missing. */
+static const WaferJobCycles *known_cycles(Sum *sum, const WaferJob *job) {
     WaferCosts *costs = sum->costs;
     WaferJobKey key = wafer_job_key(job);
-    const double *cycles = g_hash_table_lookup(costs->known, &key);
+    const WaferJobCycles *cycles = g_hash_table_lookup(costs->known, &key);
 
-    if (cycles != NULL) {
-        sum->cycles += times * *cycles;
-        return;
-    }
+    if (cycles != NULL)
+        return cycles;
     sum->missing++;
-    if (g_hash_table_add(costs->listed, g_memdup2(&key, sizeof key)))
+    if (!g_hash_table_contains(costs->listed, &key)) {
+        g_hash_table_add(costs->listed, g_memdup2(&key, sizeof key));
         g_array_append_val(costs->jobs, *job);
+    }
+    return NULL;
+}
+
+static void sum_job(Sum *sum, const WaferJob *job, double times) {
+    const WaferJobCycles *cycles = known_cycles(sum, job);
+
+    if (cycles != NULL)
+        sum->cycles += times * cycles->fixed;
 }
 
 static void sum_op(Sum *sum, const WaferOp *op, DataType type, double times) {
+    const MeshSpec *mesh = mesh_of(sum->costs);
+
     if (!wafer_op_needs_engine(op)) {
-        sum->cycles += times * wafer_op_run(op, type, mesh_of(sum->costs), NULL);
+        sum->cycles += times * wafer_op_run(op, type, mesh, NULL);
         return;
     }
     WaferJob job = wafer_job_operator(op, type);
-    sum_job(sum, &job, job.kind == WAFER_JOB_READS ? times * (double)op->loads : times);
+    const WaferJobCycles *cycles = known_cycles(sum, &job);
+    if (cycles != NULL)
+        sum->cycles += times * wafer_job_op_cycles(op, cycles, mesh);
 }
 
 static void sum_list(Sum *sum, GArray *ops, DataType type, double times) {

@@ -5,10 +5,11 @@
 #include <string.h>
 
 WaferJob wafer_job_operator(const WaferOp *op, DataType type) {
-    gboolean reads = op->kind == WAFER_REMOTE_LOADS;
+    WaferJobKind kind = op->kind == WAFER_REMOTE_LOADS    ? WAFER_JOB_READS
+                        : op->kind == WAFER_TILE_EXCHANGE ? WAFER_JOB_EXCHANGE
+                                                          : WAFER_JOB_OPERATOR;
 
-    return (WaferJob){
-        .kind = reads ? WAFER_JOB_READS : WAFER_JOB_OPERATOR, .type = type, .op = *op};
+    return (WaferJob){.kind = kind, .type = type, .op = *op};
 }
 
 WaferJob wafer_job_move(WaferJobKind kind, const WaferMove *move) {
@@ -40,8 +41,8 @@ static WaferJobKey line_key(const WaferJob *job) {
 WaferJobKey wafer_job_key(const WaferJob *job) {
     const WaferOp *op = &job->op;
 
-    if (job->kind == WAFER_JOB_READS)
-        return (WaferJobKey){{job->kind, job->type, op->columns}};
+    if (job->kind == WAFER_JOB_READS || job->kind == WAFER_JOB_EXCHANGE)
+        return (WaferJobKey){{job->kind, job->type, op->columns, op->rows}};
     if (job->kind == WAFER_JOB_TRANSITION || job->kind == WAFER_JOB_HAND_OVERS)
         return move_key(job);
     if (op->kind == WAFER_ALL_REDUCE)
@@ -104,15 +105,39 @@ static double move_cycles(const WaferJob *job, const MeshSpec *spec) {
     return cycles;
 }
 
-double wafer_job_run(const WaferJob *job, const MeshSpec *spec, GError **error) {
-    switch (job->kind) {
-    case WAFER_JOB_READS:
-        return wafer_op_read_cycles(job->op.columns, spec);
-    case WAFER_JOB_GEMV:
+/* See wafer_op.c: two phases a step, each of hops · (alpha + beta) and, for every wavelet of the
+ * tile, the busiest link's messages and the hops. */
+static WaferJobCycles exchange_cycles(const WaferJob *job, const MeshSpec *spec) {
+    MeshPhaseCounts counts = wafer_op_exchange(job->op.columns, job->op.rows, 1);
+
+    return (WaferJobCycles){.fixed = 2.0 * counts.hops * (spec->hop_cycles + spec->relay_cycles),
+                            .each = (double)(counts.link_messages + counts.hops)};
+}
+
+static double fixed_cycles(const WaferJob *job, const MeshSpec *spec, GError **error) {
+    if (job->kind == WAFER_JOB_GEMV)
         return gemv_cycles(job, spec, error);
-    case WAFER_JOB_OPERATOR:
+    if (job->kind == WAFER_JOB_OPERATOR)
         return wafer_op_run(&job->op, job->type, spec, error);
-    default:
-        return move_cycles(job, spec);
-    }
+    return move_cycles(job, spec);
+}
+
+gboolean wafer_job_run(const WaferJob *job, const MeshSpec *spec, WaferJobCycles *cycles,
+                       GError **error) {
+    if (job->kind == WAFER_JOB_READS)
+        *cycles = (WaferJobCycles){.each = wafer_op_read_cycles(job->op.columns, spec)};
+    else if (job->kind == WAFER_JOB_EXCHANGE)
+        *cycles = exchange_cycles(job, spec);
+    else
+        *cycles = (WaferJobCycles){.fixed = fixed_cycles(job, spec, error)};
+    return cycles->fixed >= 0;
+}
+
+double wafer_job_op_cycles(const WaferOp *op, const WaferJobCycles *cycles, const MeshSpec *spec) {
+    if (op->kind == WAFER_REMOTE_LOADS)
+        return (double)op->loads * cycles->each;
+    if (op->kind != WAFER_TILE_EXCHANGE)
+        return cycles->fixed;
+    double wavelets = wafer_op_wavelets(spec, op->a_bytes) + wafer_op_wavelets(spec, op->b_bytes);
+    return op->steps * (cycles->fixed + wavelets * cycles->each);
 }

@@ -8,7 +8,8 @@
 
 typedef enum {
     WAFER_JOB_OPERATOR,
-    WAFER_JOB_READS,      /* Ladder's: cycles of one read; a load of them is as many times that */
+    WAFER_JOB_READS,      /* Ladder's remote loads over a row */
+    WAFER_JOB_EXCHANGE,   /* a step of T10's exchange of tiles over a grid */
     WAFER_JOB_GEMV,       /* MeshGEMV alone, its sums left at the roots */
     WAFER_JOB_TRANSITION, /* from prefill to decode */
     WAFER_JOB_HAND_OVERS, /* between regions, all of one token */
@@ -34,8 +35,17 @@ WaferJobKey wafer_job_key(const WaferJob *job);
 guint wafer_job_key_hash(gconstpointer key);
 gboolean wafer_job_key_equal(gconstpointer a, gconstpointer b);
 
-/* Its cycles; wants a process that has not started the engine. Negative and INPUT_ERROR where a
- * shape or grid cannot be. */
-double wafer_job_run(const WaferJob *job, const MeshSpec *spec, GError **error);
+/* Cycles of a job: fixed + each · units. Of READS a unit is a load, of EXCHANGE a wavelet of A's
+ * and B's tiles together; elsewhere there are none. */
+typedef struct WaferJobCycles {
+    double fixed, each;
+} WaferJobCycles;
+
+/* Runs it; wants a process that has not started the engine. FALSE and INPUT_ERROR where a shape or
+ * grid cannot be. */
+gboolean wafer_job_run(const WaferJob *job, const MeshSpec *spec, WaferJobCycles *cycles,
+                       GError **error);
+/* What an operator takes, its job's cycles being known. */
+double wafer_job_op_cycles(const WaferOp *op, const WaferJobCycles *cycles, const MeshSpec *spec);
 
 #endif

@@ -5,6 +5,7 @@
 #include "actors/mesh/mesh_reduce.h"
 #include "policies/mesh/tiles.h"
 #include "workloads/random.h"
+#include <math.h>
 
 #define EXCHANGE_SEED 1
 
@@ -86,17 +87,17 @@ double wafer_op_read_cycles(guint columns, const MeshSpec *spec) {
     return MAX(waits, link) / columns;
 }
 
-static guint64 wavelets_of(const Run *run, double bytes) {
-    guint64 wavelet = run->spec->wavelet_bytes;
-
-    return ((guint64)bytes + wavelet - 1) / wavelet;
+double wafer_op_wavelets(const MeshSpec *spec, double bytes) {
+    return ceil(bytes / (double)spec->wavelet_bytes);
 }
 
 /* Tiles of A, then tiles of B: every core relays, store and forward. */
 static void set_exchange(Run *run) {
     const WaferOp *op = run->op;
-    MeshPhaseCounts a = wafer_op_exchange(op->columns, op->rows, wavelets_of(run, op->a_bytes));
-    MeshPhaseCounts b = wafer_op_exchange(op->columns, op->rows, wavelets_of(run, op->b_bytes));
+    guint64 a_wavelets = (guint64)wafer_op_wavelets(run->spec, op->a_bytes);
+    guint64 b_wavelets = (guint64)wafer_op_wavelets(run->spec, op->b_bytes);
+    MeshPhaseCounts a = wafer_op_exchange(op->columns, op->rows, a_wavelets);
+    MeshPhaseCounts b = wafer_op_exchange(op->columns, op->rows, b_wavelets);
 
     run->phase_cycles =
         mesh_phase_cycles(&a, run->spec, TRUE) + mesh_phase_cycles(&b, run->spec, TRUE);
@@ -176,10 +177,8 @@ static double gemm_cycles(Run *run, GError **error) {
                            .k = op->k,
                            .n = op->n,
                            .type = run->type,
-                           .aligned = TRUE,
-                           .k_tree = op->k_tree};
-    double cycles = alone(run, setup, prepare_gemm, error);
-    return cycles < 0 ? cycles : cycles + op->steps * run->spec->step_cycles;
+                           .aligned = TRUE}; /* sums by chains: only these fast-forward */
+    return alone(run, setup, prepare_gemm, error); /* step_cycles are among its steps */
 }
 
 static double phases_cycles(Run *run, GError **error) {
@@ -194,7 +193,8 @@ static double phases_cycles(Run *run, GError **error) {
 }
 
 double wafer_op_run(const WaferOp *op, DataType type, const MeshSpec *spec, GError **error) {
-    Run run = {.op = op, .type = type, .spec = spec};
+    /* BF16 goes through the same vector unit at the same pace (VectorSpec). */
+    Run run = {.op = op, .type = type == DATA_TYPE_BF16 ? DATA_TYPE_FP16 : type, .spec = spec};
 
     if (!wafer_op_needs_engine(op))
         return local_cycles(&run);

@@ -14,6 +14,9 @@ gboolean wafer_op_needs_engine(const WaferOp *op);
  * Negative and INPUT_ERROR where its shape or grid cannot be. */
 double wafer_op_run(const WaferOp *op, DataType type, const MeshSpec *spec, GError **error);
 
+/* Of a message of 'bytes'. */
+double wafer_op_wavelets(const MeshSpec *spec, double bytes);
+
 /* T10 sees a crossbar: tiles come from anywhere. A message of 'wavelets' from every core to another
  * one, all different, drawn once from a fixed stream. */
 MeshPhaseCounts wafer_op_exchange(guint columns, guint rows, guint64 wavelets);
