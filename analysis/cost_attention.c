@@ -280,7 +280,8 @@ gboolean cost_attention_fill(OpCostTable *table, Cluster *cluster, GError **erro
     return *error == NULL;
 }
 
-/* A table for each octave of contexts; for prompts also for each choice of row blocks. */
+/* A table for each octave of contexts, the last up to what fits; for prompts also for each choice
+ * of row blocks. */
 gboolean cost_attention_tables(const OpCostKey *key, guint64 most, const Platform *platform,
                                GArray *keys, GError **error) {
     guint64 octave = FIRST_OCTAVE;
@@ -295,7 +296,7 @@ gboolean cost_attention_tables(const OpCostKey *key, guint64 most, const Platfor
             return FALSE;
         }
         guint64 rows_after = blocks_of(key, to + 1, platform, NULL).rows;
-        gboolean cut = key->family == OP_COST_PREFILL && rows_after != rows;
+        gboolean cut = rows_after == 0 || (key->family == OP_COST_PREFILL && rows_after != rows);
         if (to != octave && !cut)
             continue;
         part.to = to;

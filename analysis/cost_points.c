@@ -13,12 +13,19 @@ typedef struct Fill {
     GError *error;
 } Fill;
 
+static double linear_schedule(const OpCostKey *key, guint64 rows, const GemmBlocks *blocks,
+                              const Platform *platform) {
+    GemmShape shape = {rows, key->outputs, key->inputs, key->type};
+    GemmMode mode = {GEMM_TILED, key->x_on_chip, key->y_on_chip};
+    GemmPlan plan = gemm_plan(&shape, blocks, mode, &platform->cluster);
+
+    return gemm_plan_seconds(&plan);
+}
+
 static double linear_estimate(gconstpointer data, guint32 rows) {
     const Fill *fill = data;
-    const OpCostKey *key = &fill->table->key;
-    GemmShape shape = {rows, key->outputs, key->inputs, key->type};
 
-    return gemm_estimate_seconds(&shape, &fill->blocks, fill->platform);
+    return linear_schedule(&fill->table->key, rows, &fill->blocks, fill->platform);
 }
 
 /* Few rows: all of them. In blocks, those on the busiest DSP up to a whole tile, then some. */
@@ -85,9 +92,8 @@ double cost_points_mark(const OpCostKey *key, const Platform *platform) {
         AttentionShape shape = op_run_attention_shape(key, new_tokens, key->to - new_tokens);
         return attention_estimate_seconds(&shape, platform, NULL);
     }
-    GemmShape shape = {key->to, key->outputs, key->inputs, key->type};
     GemmBlocks blocks = op_run_blocks(key, platform);
-    return gemm_estimate_seconds(&shape, &blocks, platform);
+    return linear_schedule(key, key->to, &blocks, platform);
 }
 
 static void fill_table(gpointer data) {

@@ -12,10 +12,6 @@ DeviceModel device_model(const Platform *platform, const OpCosts *costs) {
     return (DeviceModel){.class = classes[platform->kind], .platform = platform, .costs = costs};
 }
 
-guint device_unit_launches(const DeviceModel *device) {
-    return op_costs_modes(device->costs).launch_each ? 0 : 1;
-}
-
 double device_low_density_seconds(const Platform *platform, const Op *op) {
     const ClusterSpec *cluster = &platform->cluster;
     double lanes = (double)(cluster->dsps * cluster->macs_per_cycle_fp32);
@@ -30,20 +26,24 @@ double device_fp32_bytes(const Op *op) {
 
 OpGraph *device_layer(const DeviceModel *device, const Model *model, const BatchShape *batch,
                       guint tp) {
-    return op_costs_modes(device->costs).apart ? op_graph_layer_apart(model, batch, tp)
-                                               : op_graph_layer(model, batch, tp);
+    return op_graph_layer(op_costs_units(device->costs, model, tp), batch);
 }
 
 OpGraph *device_layer_shared(const DeviceModel *device, const Model *model, guint64 tokens,
                              guint tp) {
-    return op_costs_modes(device->costs).apart ? op_graph_layer_shared_apart(model, tokens, tp)
-                                               : op_graph_layer_shared(model, tokens, tp);
+    return op_graph_layer_shared(op_costs_units(device->costs, model, tp), tokens);
 }
 
 OpGraph *device_head(const DeviceModel *device, const Model *model, const BatchShape *batch,
                      guint tp) {
-    return op_costs_modes(device->costs).apart ? op_graph_head_apart(model, batch, tp)
-                                               : op_graph_head(model, batch, tp);
+    return op_graph_head(op_costs_units(device->costs, model, tp), batch);
+}
+
+UnitCost device_attention(const DeviceModel *device, const ModelUnits *units, Segment segment) {
+    Op op;
+    FusionUnit unit = op_graph_attention(units, segment, &op);
+
+    return device->class->unit_cost(device, &unit);
 }
 
 void unit_cost_add(UnitCost *sum, const UnitCost *term) {

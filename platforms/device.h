@@ -20,10 +20,10 @@ typedef struct UnitCost {
 typedef struct DeviceModel DeviceModel;
 typedef struct DeviceClass {
     const char *name;
-    /* One operator, with the launches of its own. ALL_REDUCE costs nothing here: it is network. */
+    /* One operator, without launch. ALL_REDUCE costs nothing here: it is network. */
     UnitCost (*op_cost)(const DeviceModel *device, const Op *op);
-    guint64 (*op_launches)(const DeviceModel *device, const Op *op);
-    /* The launch of the unit, where it is one, and its operators one after another. */
+    guint64 (*unit_launches)(const DeviceModel *device, const FusionUnit *unit);
+    /* The launches of the unit, and its operators one after another. */
     UnitCost (*unit_cost)(const DeviceModel *device, const FusionUnit *unit);
     double (*memory_capacity)(const DeviceModel *device); /* usable bytes */
 } DeviceClass;
@@ -39,22 +39,22 @@ extern const DeviceClass device_mt3000;
 /* The device of the platform's kind. Borrows both. */
 DeviceModel device_model(const Platform *platform, const OpCosts *costs);
 
-/* Launches of any unit, beside those of its operators: none where these are launched by themselves.
- */
-guint device_unit_launches(const DeviceModel *device);
 /* Seconds of computing of an operator of low density (all but LINEAR and ATTENTION): a few vector
  * operations for each element of its result, on all DSPs. */
 double device_low_density_seconds(const Platform *platform, const Op *op);
 /* The off-chip bytes of an operator when it is made of FP32. */
 double device_fp32_bytes(const Op *op);
 
-/* The graphs of op_graph.h in the way that the device makes its operators: fused or apart. */
+/* The graphs of op_graph.h in the units that the costs bring for the model on 'tp' ranks. */
 OpGraph *device_layer(const DeviceModel *device, const Model *model, const BatchShape *batch,
                       guint tp);
 OpGraph *device_layer_shared(const DeviceModel *device, const Model *model, guint64 tokens,
                              guint tp);
 OpGraph *device_head(const DeviceModel *device, const Model *model, const BatchShape *batch,
                      guint tp);
+
+/* The attention of one request in a layer. */
+UnitCost device_attention(const DeviceModel *device, const ModelUnits *units, Segment segment);
 
 void unit_cost_add(UnitCost *sum, const UnitCost *term);
 

@@ -20,15 +20,12 @@ static double run_seconds(const DeviceModel *device, const Op *op, const UnitCos
                         : MAX(cost->compute_s, cost->memory_s);
 }
 
-/* Unfused attention launches for itself, head by head; that is in its time. What is fused into its
- * neighbours touches no off-chip memory and is part of their kernel. */
-static guint64 mt3000_op_launches(const DeviceModel *device, const Op *op) {
+/* Attention part by part launches for itself, head by head; that is in its time. */
+static guint64 mt3000_unit_launches(const DeviceModel *device, const FusionUnit *unit) {
     OpModes modes = op_costs_modes(device->costs);
-    if (!modes.launch_each || op->kind == OP_ALL_REDUCE)
-        return 0;
-    if (op->kind == OP_ATTENTION)
-        return modes.attention == OP_ATTENTION_UNFUSED && !modes.reference ? 0 : op->heads;
-    return op->bytes_in + op->bytes_out > 0 ? 1 : 0;
+    if (!modes.launch_each)
+        return unit->unified_launches;
+    return unit->n_ops > 0 && unit->ops[0].apart && !modes.reference ? 0 : unit->launches;
 }
 
 /* T_create_group + T_launch_group (THInfer eq. 10), so often. */
@@ -44,20 +41,18 @@ static UnitCost mt3000_op_cost(const DeviceModel *device, const Op *op) {
     gboolean reference = op_costs_modes(device->costs).reference;
     double bytes = op->weight_bytes + op->bytes_in + op->bytes_out;
     DataType type = reference ? DATA_TYPE_FP32 : op->data_type;
-    UnitCost cost = {.macs = op->macs,
-                     .memory_bytes = reference ? device_fp32_bytes(op) : bytes,
-                     .launch_s = launch_seconds(platform, mt3000_op_launches(device, op))};
+    UnitCost cost = {.macs = op->macs, .memory_bytes = reference ? device_fp32_bytes(op) : bytes};
     cost.compute_s = is_dense(op) ? cost.macs / platform_peak_macs(platform, type)
                                   : device_low_density_seconds(platform, op);
     cost.memory_s = cost.memory_bytes / platform->cluster.ddr_bytes_per_s;
-    cost.seconds = cost.launch_s + run_seconds(device, op, &cost);
+    cost.seconds = run_seconds(device, op, &cost);
     cost.joules = joules_above_idle(platform, cost.seconds);
     return cost;
 }
 
 /* T_single = T_create_group + T_launch_group + T_exec_group (THInfer eq. 10). */
 static UnitCost mt3000_unit_cost(const DeviceModel *device, const FusionUnit *unit) {
-    double launch_s = launch_seconds(device->platform, device_unit_launches(device));
+    double launch_s = launch_seconds(device->platform, mt3000_unit_launches(device, unit));
     UnitCost cost = {.seconds = launch_s,
                      .launch_s = launch_s,
                      .joules = joules_above_idle(device->platform, launch_s)};
@@ -75,7 +70,7 @@ static double mt3000_memory_capacity(const DeviceModel *device) {
 const DeviceClass device_mt3000 = {
     .name = "mt3000",
     .op_cost = mt3000_op_cost,
-    .op_launches = mt3000_op_launches,
+    .unit_launches = mt3000_unit_launches,
     .unit_cost = mt3000_unit_cost,
     .memory_capacity = mt3000_memory_capacity,
 };

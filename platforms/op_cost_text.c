@@ -58,6 +58,8 @@ char *op_cost_identity(const OpCostKey *key, const Platform *platform) {
     if (key->family == OP_COST_LINEAR) {
         add_count(out, "outputs", key->outputs);
         add_count(out, "inputs", key->inputs);
+        add_count(out, "x_on_chip", key->x_on_chip ? 1 : 0);
+        add_count(out, "y_on_chip", key->y_on_chip ? 1 : 0);
     } else {
         g_string_append_printf(out, "attention %s\n", attention_names[key->attention]);
         add_count(out, "heads", key->heads);

@@ -7,6 +7,7 @@
 struct OpCosts {
     OpModes modes;
     GPtrArray *tables; /* OpCostTable */
+    GPtrArray *units;  /* ModelUnits */
 };
 
 OpCostTable *op_cost_table_new(const OpCostKey *key) {
@@ -44,10 +45,16 @@ static void free_table(gpointer table) {
     op_cost_table_free(table);
 }
 
+static void free_units(gpointer units) {
+    model_units_free(units);
+}
+
 OpCosts *op_costs_new(OpModes modes) {
     OpCosts *costs = g_new(OpCosts, 1);
 
-    *costs = (OpCosts){.modes = modes, .tables = g_ptr_array_new_with_free_func(free_table)};
+    *costs = (OpCosts){.modes = modes,
+                       .tables = g_ptr_array_new_with_free_func(free_table),
+                       .units = g_ptr_array_new_with_free_func(free_units)};
     return costs;
 }
 
@@ -55,11 +62,25 @@ void op_costs_free(OpCosts *costs) {
     if (!costs)
         return;
     g_ptr_array_unref(costs->tables);
+    g_ptr_array_unref(costs->units);
     g_free(costs);
 }
 
 OpModes op_costs_modes(const OpCosts *costs) {
     return costs->modes;
+}
+
+void op_costs_add_units(OpCosts *costs, ModelUnits *units) {
+    g_ptr_array_add(costs->units, units);
+}
+
+const ModelUnits *op_costs_units(const OpCosts *costs, const Model *model, guint tp) {
+    for (guint i = 0; i < costs->units->len; i++) {
+        const ModelUnits *units = g_ptr_array_index(costs->units, i);
+        if (units->model == model && units->tp == tp)
+            return units;
+    }
+    g_assert_not_reached();
 }
 
 void op_costs_add(OpCosts *costs, OpCostTable *table) {
@@ -76,21 +97,26 @@ const OpCostTable *op_costs_table(const OpCosts *costs, guint index) {
 
 gboolean op_cost_same_operator(const OpCostKey *a, const OpCostKey *b) {
     return a->family == b->family && a->type == b->type && a->outputs == b->outputs &&
-           a->inputs == b->inputs && a->heads == b->heads && a->kv_heads == b->kv_heads &&
-           a->head_dim == b->head_dim && a->attention == b->attention;
+           a->inputs == b->inputs && a->x_on_chip == b->x_on_chip && a->y_on_chip == b->y_on_chip &&
+           a->heads == b->heads && a->kv_heads == b->kv_heads && a->head_dim == b->head_dim &&
+           a->attention == b->attention;
 }
 
 OpCostKey op_cost_key(const Op *op, OpAttention attention) {
     if (op->kind == OP_LINEAR)
-        return (OpCostKey){
-            .family = OP_COST_LINEAR, .type = op->data_type, .outputs = op->n, .inputs = op->k};
+        return (OpCostKey){.family = OP_COST_LINEAR,
+                           .type = op->data_type,
+                           .outputs = op->n,
+                           .inputs = op->k,
+                           .x_on_chip = op->bytes_in == 0,
+                           .y_on_chip = op->bytes_out == 0};
     g_assert(op->kind == OP_ATTENTION);
     return (OpCostKey){.family = op->m == 1 ? OP_COST_DECODE : OP_COST_PREFILL,
                        .type = op->data_type,
                        .heads = op->heads,
                        .kv_heads = op->kv_heads,
                        .head_dim = op->k,
-                       .attention = attention};
+                       .attention = op->apart ? OP_ATTENTION_UNFUSED : attention};
 }
 
 /* The table that covers 'where', or the last one of the operator, or NULL. */

@@ -13,10 +13,9 @@
 typedef enum { OP_ATTENTION_MT, OP_ATTENTION_FLASH, OP_ATTENTION_UNFUSED } OpAttention;
 typedef struct OpModes {
     gboolean reference; /* unblocked FP32 kernels, bound by the platform's reference_bandwidth */
-    gboolean apart;     /* every operator by itself: what passes between them goes through DDR */
     OpAttention attention;
-    gboolean launch_each; /* a launch for each operator, in attention for each head (THInfer eq.
-                             11), instead of one for each half of a layer */
+    gboolean launch_each; /* a launch for each kernel, in attention for each head (THInfer eq. 11),
+                             instead of one for each half of a layer */
 } OpModes;
 
 typedef enum {
@@ -31,13 +30,14 @@ typedef struct OpCostKey {
     OpCostFamily family;
     DataType type;
     guint64 outputs, inputs;           /* LINEAR */
+    gboolean x_on_chip, y_on_chip;     /* LINEAR: its input or result does not pass through DDR */
     guint64 heads, kv_heads, head_dim; /* attention */
     OpAttention attention;
     guint64 from, to; /* covered: rows of a LINEAR, contexts of attention, both ends included */
 } OpCostKey;
 
-/* The key of a LINEAR, or of an ATTENTION (DECODE or PREFILL, as its new tokens say); it covers
- * nothing yet. */
+/* The key of a LINEAR, or of an ATTENTION (DECODE or PREFILL, as its new tokens say; part by part,
+ * it is unfused whatever 'attention' says); it covers nothing yet. */
 OpCostKey op_cost_key(const Op *op, OpAttention attention);
 
 typedef struct OpCostPoint {
@@ -80,6 +80,10 @@ OpCosts *op_costs_new(OpModes modes);
 void op_costs_free(OpCosts *costs);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OpCosts, op_costs_free)
 OpModes op_costs_modes(const OpCosts *costs);
+/* Takes ownership of the units of a model on so many ranks. */
+void op_costs_add_units(OpCosts *costs, ModelUnits *units);
+/* Asking for what was not added is a programming error. */
+const ModelUnits *op_costs_units(const OpCosts *costs, const Model *model, guint tp);
 /* Takes ownership of the table. Of one operator, tables come in ascending order and without gaps.
  */
 void op_costs_add(OpCosts *costs, OpCostTable *table);

@@ -10,6 +10,7 @@
 struct StepCost {
     const DeviceModel *device;
     const Model *model;
+    const ModelUnits *units; /* of the model on the stage's ranks */
     StageShape shape;
     GArray *shared;    /* UnitCost by tokens: embedding and all layers without attention */
     GArray *head;      /* UnitCost by sampled rows */
@@ -46,7 +47,7 @@ static UnitCost compute_shared(const StepCost *cost, guint32 tokens) {
         return sum;
     Segment all = {.new_tokens = tokens};
     BatchShape batch = {.segments = &all, .n_segments = 1};
-    g_autoptr(OpGraph) embedding = op_graph_embedding(cost->model, &batch, cost->shape.tp);
+    g_autoptr(OpGraph) embedding = op_graph_embedding(cost->model, &batch);
     UnitCost embedding_cost = graph_cost(cost->device, embedding);
     unit_cost_add(&sum, &embedding_cost);
     return sum;
@@ -77,14 +78,16 @@ static UnitCost remembered(const StepCost *cost, GArray *memo, guint32 rows, Row
 }
 
 static UnitCost attention_cost(const StepCost *cost, Segment segment) {
-    Op op = op_attention(cost->model, segment, cost->shape.tp);
-    return cost->device->class->op_cost(cost->device, &op);
+    return device_attention(cost->device, cost->units, segment);
 }
 
 StepCost *step_cost_new(const DeviceModel *device, const Model *model, StageShape shape) {
     g_assert(shape.tp > 0);
     StepCost *cost = g_new0(StepCost, 1);
-    *cost = (StepCost){.device = device, .model = model, .shape = shape};
+    *cost = (StepCost){.device = device,
+                       .model = model,
+                       .units = op_costs_units(device->costs, model, shape.tp),
+                       .shape = shape};
     cost->shared = g_array_new(FALSE, FALSE, sizeof(UnitCost));
     cost->head = g_array_new(FALSE, FALSE, sizeof(UnitCost));
     cost->decode = g_array_new(FALSE, FALSE, sizeof(double));

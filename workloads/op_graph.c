@@ -1,12 +1,12 @@
 /* What counts as off-chip traffic:
  *   - every weight of an operator is read once a step, whatever the batch (a norm's gain too);
- *   - LINEAR reads its input X[m×k] and writes its output Y[m×n];
+ *   - operands and results as the units say; alone, an operator reads and writes all of its own;
  *   - ATTENTION reads its queries and writes its outputs, and reads K and V of the whole context
- *     once; the new K and V were written as part of the QKV projection's Y;
- *   - norm, RoPE, activation and residual are fused into their linear neighbours: their activations
- *     never leave the chip, and their arithmetic is not counted as multiply-accumulates;
+ *     once; the new K and V were written before;
  *   - EMBEDDING reads one row a token and writes it. */
-#include "workloads/op_graph_build.h"
+#include "workloads/op_graph.h"
+
+#include "workloads/op_list.h"
 
 static const char *const kind_names[N_OP_KINDS] = {
     [OP_EMBEDDING] = "embedding",
@@ -53,12 +53,6 @@ Op op_linear(const char *name, guint64 m, guint64 n, guint64 k, DataType type) {
                 .bytes_out = bytes_of(rows * outputs, type)};
 }
 
-static Op add_bias(Op linear, gboolean has_bias) {
-    if (has_bias)
-        linear.weight_bytes += bytes_of((double)linear.n, linear.data_type);
-    return linear;
-}
-
 Op op_attention(const Model *model, Segment segment, guint tp) {
     g_assert(segment.new_tokens > 0 && tp > 0);
     guint64 heads = share_of(model->heads, tp), kv_heads = share_of(model->kv_heads, tp);
@@ -81,33 +75,26 @@ Op op_attention(const Model *model, Segment segment, guint tp) {
                 .bytes_out = bytes_of(fresh * query_width, model->data_type)};
 }
 
-/* An operator fused into its neighbours: m rows of n values that stay on the chip. */
-static Op op_fused(OpKind kind, guint64 m, guint64 n, DataType type) {
-    return (Op){.kind = kind, .name = kind_names[kind], .m = m, .n = n, .data_type = type};
-}
+#define SCORE_PASSES 4 /* written by scores, scale, mask and softmax; read by those behind them */
 
-static Op op_norm(const Model *model, guint64 tokens) {
-    Op op = op_fused(OP_NORM, tokens, model->hidden, model->data_type);
-    op.weight_bytes = bytes_of((double)model->hidden, model->data_type);
+Op op_attention_apart(const Model *model, Segment segment, guint tp) {
+    Op op = op_attention(model, segment, tp);
+    double scores = (double)op.heads * (double)op.m * (double)op.n;
+    op.apart = TRUE;
+    op.bytes_in += bytes_of(SCORE_PASSES * scores, op.data_type);
+    op.bytes_out += bytes_of(SCORE_PASSES * scores, op.data_type);
     return op;
 }
 
-/* The vector that travels has the model's data type (THInfer eq. 17: its D_size). */
-static Op op_all_reduce(const Model *model, guint64 tokens) {
-    Op op = op_fused(OP_ALL_REDUCE, tokens, model->hidden, model->data_type);
-    op.bytes_out = bytes_of((double)tokens * (double)model->hidden, model->data_type);
-    return op;
+FusionUnit op_graph_attention(const ModelUnits *units, Segment segment, Op *op) {
+    guint64 context = (guint64)segment.past_tokens + segment.new_tokens;
+    *op = context > units->most_fused_contexts
+              ? op_attention_apart(units->model, segment, units->tp)
+              : op_attention(units->model, segment, units->tp);
+    return (FusionUnit){.ops = op, .n_ops = 1, .launches = op->heads};
 }
 
-static Op op_embedding(const Model *model, guint64 tokens) {
-    double bytes = bytes_of((double)tokens * (double)model->hidden, model->data_type);
-    Op op = op_fused(OP_EMBEDDING, tokens, model->hidden, model->data_type);
-    op.bytes_in = bytes;
-    op.bytes_out = bytes;
-    return op;
-}
-
-OpGraph *op_graph_new(gsize reserved_ops) {
+static OpGraph *graph_new(gsize reserved_ops) {
     OpGraph *graph = g_new0(OpGraph, 1);
     graph->ops = g_array_sized_new(FALSE, FALSE, sizeof(Op), (guint)reserved_ops);
     graph->units = g_array_new(FALSE, FALSE, sizeof(FusionUnit));
@@ -122,17 +109,22 @@ void op_graph_free(OpGraph *graph) {
     g_free(graph);
 }
 
-void op_graph_begin_unit(OpGraph *graph, const char *name) {
-    FusionUnit unit = {.name = name};
+static void begin_unit(OpGraph *graph, guint64 launches) {
+    FusionUnit unit = {.launches = launches, .unified_launches = graph->units->len == 0 ? 1 : 0};
     g_array_append_val(graph->units, unit);
 }
 
-void op_graph_push(OpGraph *graph, Op op) {
+/* A norm begins each half of a layer, and with it the launch that the half's kernels share. */
+static void push(OpGraph *graph, Op op) {
+    FusionUnit *unit = &g_array_index(graph->units, FusionUnit, graph->units->len - 1);
     g_array_append_val(graph->ops, op);
-    g_array_index(graph->units, FusionUnit, graph->units->len - 1).n_ops++;
+    unit->n_ops++;
+    if (op.kind == OP_NORM)
+        unit->unified_launches = 1;
 }
 
-OpGraph *op_graph_finish(OpGraph *graph) {
+/* Points the units at their operators, which lie one after another and move no more. */
+static OpGraph *finish(OpGraph *graph) {
     Op *next = (Op *)(void *)graph->ops->data;
     for (guint i = 0; i < graph->units->len; i++) {
         FusionUnit *unit = &g_array_index(graph->units, FusionUnit, i);
@@ -149,86 +141,88 @@ static guint64 batch_tokens(const BatchShape *batch) {
     return tokens;
 }
 
-/* 'batch' may be NULL: then no attention. */
-static void push_attention_half(OpGraph *graph, const Model *model, const BatchShape *batch,
-                                guint64 tokens, guint tp) {
-    guint64 query_width = share_of(model->heads, tp) * model->head_dim;
-    guint64 kv_width = share_of(model->kv_heads, tp) * model->head_dim;
-    DataType type = model->data_type;
-    op_graph_begin_unit(graph, "attention");
-    op_graph_push(graph, op_norm(model, tokens));
-    op_graph_push(
-        graph, add_bias(op_linear("qkv", tokens, query_width + 2 * kv_width, model->hidden, type),
-                        model->qkv_bias));
-    op_graph_push(graph, op_fused(OP_ROPE, tokens, query_width + kv_width, type));
-    for (gsize i = 0; batch && i < batch->n_segments; i++)
-        op_graph_push(graph, op_attention(model, batch->segments[i], tp));
-    op_graph_push(graph, add_bias(op_linear("out", tokens, model->hidden, query_width, type),
-                                  model->out_bias));
-    if (tp > 1)
-        op_graph_push(graph, op_all_reduce(model, tokens));
-    op_graph_push(graph, op_fused(OP_ADD, tokens, model->hidden, type));
-}
-
-static void push_feed_forward_half(OpGraph *graph, const Model *model, guint64 tokens, guint tp) {
-    guint64 width = share_of(model->ffn, tp);
-    DataType type = model->data_type;
-    op_graph_begin_unit(graph, "feed_forward");
-    op_graph_push(graph, op_norm(model, tokens));
-    op_graph_push(graph, add_bias(op_linear("gate_up", tokens, 2 * width, model->hidden, type),
-                                  model->mlp_bias));
-    op_graph_push(graph, op_fused(OP_ACTIVATION, tokens, width, type));
-    op_graph_push(graph,
-                  add_bias(op_linear("down", tokens, model->hidden, width, type), model->mlp_bias));
-    if (tp > 1)
-        op_graph_push(graph, op_all_reduce(model, tokens));
-    op_graph_push(graph, op_fused(OP_ADD, tokens, model->hidden, type));
-}
-
-#define MAX_SHARED_OPS 12 /* a layer's operators without attention */
-
-OpGraph *op_graph_layer(const Model *model, const BatchShape *batch, guint tp) {
-    g_assert(tp > 0);
-    guint64 tokens = batch_tokens(batch);
-    OpGraph *graph = op_graph_new(MAX_SHARED_OPS + batch->n_segments);
-    if (tokens > 0) {
-        push_attention_half(graph, model, batch, tokens, tp);
-        push_feed_forward_half(graph, model, tokens, tp);
+/* Without requests, no attention. */
+static void push_attention(OpGraph *graph, const ModelUnits *units, const BatchShape *batch) {
+    for (gsize i = 0; i < batch->n_segments; i++) {
+        if (batch->segments[i].new_tokens == 0)
+            continue;
+        Op op;
+        FusionUnit unit = op_graph_attention(units, batch->segments[i], &op);
+        begin_unit(graph, unit.launches);
+        push(graph, op);
     }
-    return op_graph_finish(graph);
 }
 
-OpGraph *op_graph_layer_shared(const Model *model, guint64 tokens, guint tp) {
-    g_assert(tp > 0);
-    OpGraph *graph = op_graph_new(MAX_SHARED_OPS);
-    if (tokens > 0) {
-        push_attention_half(graph, model, NULL, tokens, tp);
-        push_feed_forward_half(graph, model, tokens, tp);
+static Op op_in_unit(const OpList *list, const UnitOp *place) {
+    Op op = op_list_get(list, place->op)->op;
+    const Operand *operands = op_list_operands(list, place->op);
+    op.bytes_in = 0.0;
+    for (guint i = 0; i < op_list_get(list, place->op)->n_operands; i++)
+        op.bytes_in += (place->read >> i & 1) != 0 ? operands[i].bytes : 0.0;
+    if (!place->written)
+        op.bytes_out = 0.0;
+    return op;
+}
+
+/* The operators of 'list' in the units of 'places', attention for the requests of 'batch'. */
+static OpGraph *graph_of(const ModelUnits *units, const OpUnits *places, const OpList *list,
+                         const BatchShape *batch) {
+    OpGraph *graph = graph_new(places->ops->len + batch->n_segments);
+    for (guint i = 0; i < places->ops->len; i++) {
+        const UnitOp *place = &g_array_index(places->ops, UnitOp, i);
+        const ListedOp *listed = op_list_get(list, place->op);
+        if (listed->op.heads > 0) {
+            push_attention(graph, units, batch);
+            continue;
+        }
+        if (place->begins_unit)
+            begin_unit(graph, listed->on_network ? 0 : 1);
+        push(graph, op_in_unit(list, place));
     }
-    return op_graph_finish(graph);
+    return finish(graph);
+}
+
+static OpGraph *layer_of(const ModelUnits *units, guint64 tokens, const BatchShape *attending) {
+    g_assert(tokens <= G_MAXUINT32);
+    if (tokens == 0)
+        return graph_new(0);
+    Segment all = {.new_tokens = (guint32)tokens};
+    BatchShape one = {.segments = &all, .n_segments = 1};
+    g_autoptr(OpList) list = op_list_layer(units->model, &one, units->tp);
+    return graph_of(units, op_units_for(units->layer, tokens), list, attending);
+}
+
+OpGraph *op_graph_layer(const ModelUnits *units, const BatchShape *batch) {
+    return layer_of(units, batch_tokens(batch), batch);
+}
+
+OpGraph *op_graph_layer_shared(const ModelUnits *units, guint64 tokens) {
+    static const BatchShape nobody = {0};
+    return layer_of(units, tokens, &nobody);
+}
+
+OpGraph *op_graph_head(const ModelUnits *units, const BatchShape *batch) {
+    static const BatchShape nobody = {0};
+    if (batch->sampled == 0)
+        return graph_new(0);
+    g_autoptr(OpList) list = op_list_head(units->model, batch->sampled, units->tp);
+    return graph_of(units, op_units_for(units->head, batch->sampled), list, &nobody);
 }
 
 /* The table is not split: every rank looks up every token, so that no exchange follows. */
-OpGraph *op_graph_embedding(const Model *model, const BatchShape *batch, guint tp) {
-    g_assert(tp > 0);
+OpGraph *op_graph_embedding(const Model *model, const BatchShape *batch) {
     guint64 tokens = batch_tokens(batch);
-    OpGraph *graph = op_graph_new(1);
+    OpGraph *graph = graph_new(1);
     if (tokens > 0) {
-        op_graph_begin_unit(graph, "embedding");
-        op_graph_push(graph, op_embedding(model, tokens));
+        double bytes = bytes_of((double)tokens * (double)model->hidden, model->data_type);
+        begin_unit(graph, 1);
+        push(graph, (Op){.kind = OP_EMBEDDING,
+                         .name = kind_names[OP_EMBEDDING],
+                         .m = tokens,
+                         .n = model->hidden,
+                         .data_type = model->data_type,
+                         .bytes_in = bytes,
+                         .bytes_out = bytes});
     }
-    return op_graph_finish(graph);
-}
-
-OpGraph *op_graph_head(const Model *model, const BatchShape *batch, guint tp) {
-    g_assert(tp > 0);
-    guint64 rows = batch->sampled;
-    OpGraph *graph = op_graph_new(2);
-    if (rows > 0) {
-        op_graph_begin_unit(graph, "head");
-        op_graph_push(graph, op_norm(model, rows));
-        op_graph_push(graph, op_linear("lm_head", rows, share_of(model->vocab, tp), model->hidden,
-                                       model->data_type));
-    }
-    return op_graph_finish(graph);
+    return finish(graph);
 }

@@ -3,7 +3,7 @@
 #ifndef WORKLOADS_OP_GRAPH_H
 #define WORKLOADS_OP_GRAPH_H
 
-#include "workloads/model.h"
+#include "workloads/op_units.h"
 
 typedef enum {
     OP_EMBEDDING, /* table look-up */
@@ -26,12 +26,13 @@ const char *op_kind_name(OpKind kind);
 
 typedef struct Op {
     OpKind kind;
-    const char *name;        /* "qkv", "gate_up", … static text */
+    const char *name;        /* "q", "gate", … static text */
     guint64 m, n, k;         /* LINEAR: rows (tokens), outputs, inputs on this rank;
                                 ATTENTION: m = new tokens, n = context after them, k = head_dim;
                                 MATMUL: of one head; all others: the result is m×n, of each head
                                 where there are heads */
     guint64 heads, kv_heads; /* ATTENTION and its parts: on this rank */
+    gboolean apart;          /* ATTENTION: part by part, scores go through off-chip memory */
     DataType data_type;
     double macs;         /* multiply-accumulates on this rank; causal masks are honoured */
     double weight_bytes; /* read once a step whatever the batch */
@@ -39,11 +40,12 @@ typedef struct Op {
     double bytes_out;    /* activations and KV written (ALL_REDUCE: size of the vector) */
 } Op;
 
-/* Operators executed as one kernel: one launch, intermediate tensors on chip. */
+/* Operators executed as one kernel: intermediate tensors stay on chip. */
 typedef struct FusionUnit {
-    const char *name;
     Op *ops; /* borrowed from the graph */
     gsize n_ops;
+    guint64 launches; /* where every kernel is launched by itself; attention's for each head */
+    guint64 unified_launches; /* where kernels share launches: 1 for the first of them */
 } FusionUnit;
 
 /* One request's part of a step. */
@@ -63,30 +65,28 @@ typedef struct OpGraph {
     GArray *units; /* FusionUnit over them, in order */
 } OpGraph;
 
-/* One layer for 'batch' on one of 'tp' ranks: norm, QKV, RoPE, attention a request, output
- * projection, [all-reduce], norm, gate+up, activation, down, [all-reduce]. The units are the
- * attention half and the feed-forward half: two launches a layer (THInfer eq. 19). Within a unit
- * only linear inputs, outputs, weights and KV touch off-chip memory. Heads and widths that do not
- * divide by tp are rounded up. */
-OpGraph *op_graph_layer(const Model *model, const BatchShape *batch, guint tp);
+/* One layer for 'batch' on one rank: the operators of op_list_layer, but attention as one operator
+ * a request, in the units found for that many rows. What stays on chip is neither read nor written;
+ * off-chip bytes of a unit are those of its kernel. Kernels share two launches a layer, one for the
+ * attention half and one for the feed-forward half (THInfer eq. 19). */
+OpGraph *op_graph_layer(const ModelUnits *units, const BatchShape *batch);
 /* The same layer for 'tokens' rows without its attention operators: what requests share. */
-OpGraph *op_graph_layer_shared(const Model *model, guint64 tokens, guint tp);
-/* What only the first stage does (embedding), and only the last (final norm, LM head on the
- * sampled rows). One unit each. No graph has operators or units for no rows. */
-OpGraph *op_graph_embedding(const Model *model, const BatchShape *batch, guint tp);
-OpGraph *op_graph_head(const Model *model, const BatchShape *batch, guint tp);
-/* The same without fusion: Q, K, V, gate and up are operators of their own, and so is everything of
- * low density, with its operands and result in off-chip memory (op_list.h). The units are the same:
- * the order, not what is fused. Attention stays one operator a request. */
-OpGraph *op_graph_layer_apart(const Model *model, const BatchShape *batch, guint tp);
-OpGraph *op_graph_layer_shared_apart(const Model *model, guint64 tokens, guint tp);
-OpGraph *op_graph_head_apart(const Model *model, const BatchShape *batch, guint tp);
+OpGraph *op_graph_layer_shared(const ModelUnits *units, guint64 tokens);
+/* What only the first stage does (embedding: one unit), and only the last (final norm and LM head
+ * on the sampled rows: one launch). No graph has operators or units for no rows. */
+OpGraph *op_graph_embedding(const Model *model, const BatchShape *batch);
+OpGraph *op_graph_head(const ModelUnits *units, const BatchShape *batch);
 void op_graph_free(OpGraph *graph);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(OpGraph, op_graph_free)
 
 /* Single operators, for cost models that need no whole graph. A segment has at least one new token.
  * Linear: no bias. */
 Op op_attention(const Model *model, Segment segment, guint tp);
+/* Part by part: scores, scale, mask, softmax and sums, of which each reads the matrix of scores
+ * that the one before wrote. */
+Op op_attention_apart(const Model *model, Segment segment, guint tp);
+/* The attention of one request in a graph: a unit of the one operator that '*op' becomes. */
+FusionUnit op_graph_attention(const ModelUnits *units, Segment segment, Op *op);
 Op op_linear(const char *name, guint64 m, guint64 n, guint64 k, DataType type);
 
 #endif

@@ -259,3 +259,15 @@ OpList *op_list_layer(const Model *model, const BatchShape *batch, guint tp) {
         add_feed_forward_half(&builder, add_attention_half(&builder));
     return list;
 }
+
+OpList *op_list_head(const Model *model, guint64 rows, guint tp) {
+    g_assert(tp > 0);
+    OpList *list = op_list_new();
+    Builder builder = {.list = list, .model = model, .tokens = rows};
+    if (rows == 0)
+        return list;
+    Projection to = {"lm_head", share_of(model->vocab, tp), model->hidden, FALSE};
+    add_linear_after(&builder, to, add_norm(&builder, "final_norm", OPERAND_OUTSIDE));
+    last(list)->kept = TRUE;
+    return list;
+}

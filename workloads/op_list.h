@@ -35,9 +35,11 @@ typedef struct OpList {
 /* One layer operator by operator, as in THInfer figure 4: norm, Q, K and V projections with RoPE on
  * the first two; for each request scores, scale, mask, softmax and weights times V; output
  * projection, [all-reduce], residual; norm, gate, SiLU, up, product, down, [all-reduce], residual.
- * Multiply-accumulates and weights sum to those of op_graph_layer; the matrices of scores go
- * through memory whole, masked half included. */
+ * The matrices of scores go through memory whole, masked half included. Heads and widths that do
+ * not divide by tp are rounded up. */
 OpList *op_list_layer(const Model *model, const BatchShape *batch, guint tp);
+/* Final norm and LM head on 'rows' rows. */
+OpList *op_list_head(const Model *model, guint64 rows, guint tp);
 /* An empty list, to be filled by op_list_add. */
 OpList *op_list_new(void);
 void op_list_free(OpList *list);

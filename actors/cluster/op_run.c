@@ -36,9 +36,10 @@ AttentionShape op_run_attention_shape(const OpCostKey *key, guint64 new_tokens,
 double op_run_linear(Cluster *cluster, const OpCostKey *key, const GemmBlocks *blocks, guint64 rows,
                      GError **error) {
     GemmShape shape = {rows, key->outputs, key->inputs, key->type};
+    GemmOptions options = {.x_on_chip = key->x_on_chip, .y_on_chip = key->y_on_chip};
     double start_s = engine_now();
 
-    return gemm_run(cluster, &shape, blocks, NULL, error) ? engine_now() - start_s : NAN;
+    return gemm_run(cluster, &shape, blocks, &options, error) ? engine_now() - start_s : NAN;
 }
 
 double op_run_attention(Cluster *cluster, const OpCostKey *key, guint64 new_tokens,
@@ -88,8 +89,6 @@ static void run_reference(Cluster *cluster, const DeviceModel *device, const Op 
 gboolean op_run(Cluster *cluster, const DeviceModel *device, const Op *op, GError **error) {
     if (op->kind == OP_ALL_REDUCE)
         return TRUE;
-    for (guint64 n = device->class->op_launches(device, op); n > 0; n--)
-        cluster_launch(cluster);
     if (op_costs_modes(device->costs).reference)
         run_reference(cluster, device, op);
     else if (op->kind == OP_LINEAR || op->kind == OP_ATTENTION)

@@ -22,8 +22,8 @@ double op_run_linear(Cluster *cluster, const OpCostKey *key, const GemmBlocks *b
 double op_run_attention(Cluster *cluster, const OpCostKey *key, guint64 new_tokens,
                         guint64 past_tokens, GError **error);
 
-/* Passes the time of the operator, with the launches of its own, on one rank. ALL_REDUCE passes
- * none: it is network. FALSE and an error when a tier has no room for it. */
+/* Passes the time of the operator, without launch, on one rank. ALL_REDUCE passes none: it is
+ * network. FALSE and an error when a tier has no room for it. */
 gboolean op_run(Cluster *cluster, const DeviceModel *device, const Op *op, GError **error);
 
 #endif

@@ -58,7 +58,7 @@ static void run_graph(Stage *stage, OpGraph *graph) {
     const DeviceModel *device = &stage->replica->simulation->device;
     for (guint i = 0; i < graph->units->len; i++) {
         const FusionUnit *unit = &g_array_index(graph->units, FusionUnit, i);
-        if (device_unit_launches(device) > 0)
+        for (guint64 n = device->class->unit_launches(device, unit); n > 0; n--)
             cluster_launch(stage->cluster);
         for (gsize j = 0; j < unit->n_ops; j++)
             run_op(stage, &unit->ops[j]);
@@ -80,7 +80,7 @@ void operator_grain_run(Stage *stage, const Step *step) {
     BatchShape shape = stage_batch_shape(stage, step);
     guint tp = stage->plan->tp;
     if (stage->index == 0) {
-        g_autoptr(OpGraph) embedding = op_graph_embedding(model, &shape, tp);
+        g_autoptr(OpGraph) embedding = op_graph_embedding(model, &shape);
         run_graph(stage, embedding);
     }
     g_autoptr(OpGraph) layer = device_layer(device, model, &shape, tp);

@@ -1,6 +1,7 @@
 #include "analysis/commands/catalogue.h"
 #include "analysis/operator_report.h"
 #include "analysis/roofline_plot.h"
+#include "policies/fusion_units.h"
 #include "workloads/experiment_file.h"
 #include "workloads/input_error.h"
 #include "workloads/op_graph.h"
@@ -81,7 +82,12 @@ static OperatorSpec spec_of_attention(const Op *op) {
 static void add_series(Drawing *drawing, guint32 tokens) {
     Segment segment = {tokens, tokens == 1 ? drawing->past : 0};
     BatchShape batch = {.segments = &segment, .n_segments = 1, .sampled = 1};
-    g_autoptr(OpGraph) graph = op_graph_layer(drawing->model, &batch, 1);
+    FusionUnitsInput by_itself = {.model = drawing->model,
+                                  .cluster = &drawing->platform->cluster,
+                                  .tp = 1,
+                                  .attention = ATTENTION_POLICY_MT};
+    g_autoptr(ModelUnits) units = fusion_units_new(&by_itself);
+    g_autoptr(OpGraph) graph = op_graph_layer(units, &batch);
     guint series = drawing->series->len;
 
     for (guint i = 0; i < graph->ops->len; i++) {

@@ -29,9 +29,10 @@ static double graph_seconds(const Machine *machine, OpGraph *graph) {
 static double step_seconds(const Machine *machine, Segment segment, guint tp) {
     const Model *model = machine->experiment->model;
     BatchShape batch = {&segment, 1, 1};
-    return graph_seconds(machine, op_graph_embedding(model, &batch, tp)) +
-           (double)model->layers * graph_seconds(machine, op_graph_layer(model, &batch, tp)) +
-           graph_seconds(machine, op_graph_head(model, &batch, tp));
+    return graph_seconds(machine, op_graph_embedding(model, &batch)) +
+           (double)model->layers *
+               graph_seconds(machine, device_layer(&machine->device, model, &batch, tp)) +
+           graph_seconds(machine, device_head(&machine->device, model, &batch, tp));
 }
 
 static Machine machine_new(const char *text) {
@@ -78,7 +79,8 @@ static void test_one_request_is_the_sum_of_its_parts(gconstpointer grain) {
     double last_layer_s = network_transfer_seconds(
         experiment->platform, prefill->stages[0].clusters[0], buffer, layer_bytes);
     BatchShape sampled = {.sampled = 1};
-    double head_s = graph_seconds(&machine, op_graph_head(experiment->model, &sampled, 1));
+    double head_s =
+        graph_seconds(&machine, device_head(&machine.device, experiment->model, &sampled, 1));
     g_assert_cmpfloat(last_layer_s, <, head_s);
     g_assert_cmpfloat(served->buffered_s, ==, served->first_token_s);
 
@@ -147,9 +149,10 @@ static void test_saturated_pipeline_runs_at_its_slowest_stage(void) {
     const Model *model = machine.experiment->model;
     Segment segment = {600, 0};
     BatchShape batch = {&segment, 1, 1};
-    double layer_s = graph_seconds(&machine, op_graph_layer(model, &batch, 1));
-    double first_s = 11 * layer_s + graph_seconds(&machine, op_graph_embedding(model, &batch, 1));
-    double last_s = 10 * layer_s + graph_seconds(&machine, op_graph_head(model, &batch, 1));
+    double layer_s = graph_seconds(&machine, device_layer(&machine.device, model, &batch, 1));
+    double first_s = 11 * layer_s + graph_seconds(&machine, op_graph_embedding(model, &batch));
+    double last_s =
+        10 * layer_s + graph_seconds(&machine, device_head(&machine.device, model, &batch, 1));
     machine_clear(&machine);
     double slowest_s = MAX(first_s, MAX(11 * layer_s, last_s));
     double gap_s = (result->requests[39].first_token_s - result->requests[9].first_token_s) / 30;

@@ -3,6 +3,7 @@
 #define TESTS_UNIT_FUSION_FIXTURE_H
 
 #include "policies/fusion.h"
+#include "policies/fusion_units.h"
 
 #define KIB 1024.0
 #define MIB (1024.0 * KIB)
@@ -20,6 +21,17 @@ static const ClusterSpec mt3000 = {.dsps = 24,
 static inline Fusion *fuse(const OpList *list, const ClusterSpec *cluster) {
     FusionInput input = {.list = list, .cluster = cluster, .fuse = TRUE};
     return fusion_new(&input);
+}
+
+/* The units that serving builds its graphs from. */
+static inline ModelUnits *served_units(const Model *model, const ClusterSpec *cluster, guint tp,
+                                       gboolean fuse) {
+    FusionUnitsInput input = {.model = model,
+                              .cluster = cluster,
+                              .tp = tp,
+                              .fuse = fuse,
+                              .attention = ATTENTION_POLICY_MT};
+    return fusion_units_new(&input);
 }
 
 /* "norm q | k | …": operators by unit. */

@@ -3,6 +3,7 @@
 #define TESTS_UNIT_SYNTHETIC_COSTS_H
 
 #include "platforms/device.h"
+#include "policies/fusion_units.h"
 
 #define SYNTHETIC_CONTEXTS 262144
 #define SYNTHETIC_ROWS 1024 /* of a Linear's table, by which its time goes on beyond */
@@ -43,22 +44,50 @@ static inline void synthetic_add(OpCosts *costs, OpCostKey key) {
     op_costs_add(costs, table);
 }
 
-/* Of every operator of the model on a rank of 'tp'. */
-static inline void synthetic_add_model(OpCosts *costs, const Model *model, guint tp) {
-    Platform platform = {.kind = DEVICE_MT3000};
-    DeviceModel device = device_model(&platform, costs);
-    const Segment segments[] = {{1, 0}, {2, 0}};
-    BatchShape batch = {segments, 2, 1};
-    g_autoptr(OpGraph) layer = device_layer(&device, model, &batch, tp);
-    g_autoptr(OpGraph) head = device_head(&device, model, &batch, tp);
-    const OpGraph *const graphs[] = {layer, head};
+/* How a model is served, for whose operators tables are made up. */
+typedef struct SyntheticModel {
+    const Model *model;
+    const ClusterSpec *cluster;
+    guint tp;
+    gboolean fuse;
+} SyntheticModel;
 
-    for (guint g = 0; g < G_N_ELEMENTS(graphs); g++)
-        for (guint i = 0; i < graphs[g]->ops->len; i++) {
-            const Op *op = &g_array_index(graphs[g]->ops, Op, i);
-            if (op->kind == OP_LINEAR || op->kind == OP_ATTENTION)
-                synthetic_add(costs, op_cost_key(op, op_costs_modes(costs).attention));
-        }
+static inline void synthetic_add_graph(OpCosts *costs, const OpGraph *graph) {
+    for (guint i = 0; i < graph->ops->len; i++) {
+        const Op *op = &g_array_index(graph->ops, Op, i);
+        if (op->kind == OP_LINEAR || op->kind == OP_ATTENTION)
+            synthetic_add(costs, op_cost_key(op, op_costs_modes(costs).attention));
+    }
+}
+
+/* The model's units, and a table for every operator that they may have. */
+static inline void synthetic_add_model(OpCosts *costs, const SyntheticModel *served) {
+    static const AttentionPolicy attentions[] = {[OP_ATTENTION_UNFUSED] = ATTENTION_POLICY_UNFUSED,
+                                                 [OP_ATTENTION_FLASH] = ATTENTION_POLICY_FLASH,
+                                                 [OP_ATTENTION_MT] = ATTENTION_POLICY_MT};
+    FusionUnitsInput input = {.model = served->model,
+                              .cluster = served->cluster,
+                              .tp = served->tp,
+                              .fuse = served->fuse,
+                              .attention = attentions[op_costs_modes(costs).attention]};
+    ModelUnits *units = fusion_units_new(&input);
+    const Segment ends[] = {{1, 0}, {2, 0}, {1, SYNTHETIC_CONTEXTS}, {2, SYNTHETIC_CONTEXTS}};
+    BatchShape batch = {ends, G_N_ELEMENTS(ends), 0};
+    g_autoptr(OpGraph) attending = op_graph_layer(units, &batch);
+
+    op_costs_add_units(costs, units);
+    synthetic_add_graph(costs, attending);
+    for (guint i = 0; i < units->layer->len; i++) {
+        const OpUnits *range = g_ptr_array_index(units->layer, i);
+        g_autoptr(OpGraph) layer = op_graph_layer_shared(units, MIN(range->rows_to, 4096));
+        synthetic_add_graph(costs, layer);
+    }
+    for (guint i = 0; i < units->head->len; i++) {
+        const OpUnits *range = g_ptr_array_index(units->head, i);
+        batch.sampled = (guint32)MIN(range->rows_to, 4096);
+        g_autoptr(OpGraph) head = op_graph_head(units, &batch);
+        synthetic_add_graph(costs, head);
+    }
 }
 
 #endif

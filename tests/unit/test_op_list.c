@@ -1,5 +1,5 @@
 /* A layer's operators one by one, against the layer as serving sees it. */
-#include "workloads/op_list.h"
+#include "tests/unit/fusion_fixture.h"
 
 static const Model models[] = {
     {.model_type = "llama",
@@ -46,17 +46,11 @@ static double list_sum(const OpList *list, gsize offset) {
     return sum;
 }
 
-static guint find(const OpList *list, const char *name) {
-    for (guint i = 0; i < list->ops->len; i++)
-        if (g_str_equal(op_list_get(list, i)->op.name, name))
-            return i;
-    return G_MAXUINT;
-}
-
 static void test_work_and_weights_are_the_layers(void) {
     for (gsize i = 0; i < G_N_ELEMENTS(models); i++) {
         for (guint tp = 1; tp <= 5; tp++) {
-            g_autoptr(OpGraph) graph = op_graph_layer(&models[i], &mixed_batch, tp);
+            g_autoptr(ModelUnits) units = served_units(&models[i], &mt3000, tp, TRUE);
+            g_autoptr(OpGraph) graph = op_graph_layer(units, &mixed_batch);
             g_autoptr(OpList) list = op_list_layer(&models[i], &mixed_batch, tp);
             const gsize sums[] = {G_STRUCT_OFFSET(Op, macs), G_STRUCT_OFFSET(Op, weight_bytes)};
             for (gsize j = 0; j < G_N_ELEMENTS(sums); j++)

@@ -16,6 +16,9 @@ static Platform platform_like_mt3000(void) {
                     .macs_per_cycle_fp16 = 192,
                     .peak_fp32_macs_per_s = 4.147e12,
                     .peak_fp16_macs_per_s = 8.294e12,
+                    .sm_bytes = 64 * 1024,
+                    .am_bytes = 768 * 1024,
+                    .gsm_bytes = 6 * 1024 * 1024,
                     .ddr_usable_bytes = 20e9,
                     .ddr_bytes_per_s = 30e9,
                     .reference_bytes_per_s = 2e9},
@@ -73,7 +76,7 @@ static void add_graph(UnitCost *sum, const DeviceModel *device, const OpGraph *g
 static UnitCost walk_graphs(const DeviceModel *device, const Model *model, StageShape shape,
                             const BatchShape *batch) {
     UnitCost sum = {0};
-    g_autoptr(OpGraph) embedding = op_graph_embedding(model, batch, shape.tp);
+    g_autoptr(OpGraph) embedding = op_graph_embedding(model, batch);
     g_autoptr(OpGraph) layer = device_layer(device, model, batch, shape.tp);
     g_autoptr(OpGraph) head = device_head(device, model, batch, shape.tp);
     if (shape.first)
@@ -114,15 +117,24 @@ typedef struct Machine {
     DeviceModel device;
 } Machine;
 
-/* With tables for all models and stages. */
-static Machine *machine_new(OpModes modes) {
+/* How operators are made, and whether in units. */
+typedef struct Setting {
+    OpModes modes;
+    gboolean fuse;
+} Setting;
+
+/* With units and tables for all models and stages. */
+static Machine *machine_new(Setting setting) {
     Machine *machine = g_new(Machine, 1);
     machine->platform = platform_like_mt3000();
-    machine->costs = op_costs_new(modes);
+    machine->costs = op_costs_new(setting.modes);
     machine->device = device_model(&machine->platform, machine->costs);
     for (gsize m = 0; m < G_N_ELEMENTS(models); m++)
-        for (gsize s = 0; s < G_N_ELEMENTS(shapes); s++)
-            synthetic_add_model(machine->costs, models[m], shapes[s].tp);
+        for (gsize s = 0; s < G_N_ELEMENTS(shapes); s++) {
+            SyntheticModel served = {models[m], &machine->platform.cluster, shapes[s].tp,
+                                     setting.fuse};
+            synthetic_add_model(machine->costs, &served);
+        }
     return machine;
 }
 
@@ -134,17 +146,17 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Machine, machine_free)
 
 typedef void (*Check)(const DeviceModel *device, const Model *model, StageShape shape);
 
-static const OpModes all_modes[] = {
-    {0},
-    {.apart = TRUE, .attention = OP_ATTENTION_FLASH},
-    {.apart = TRUE, .attention = OP_ATTENTION_UNFUSED, .launch_each = TRUE},
-    {.launch_each = TRUE},
-    {.reference = TRUE, .apart = TRUE, .launch_each = TRUE},
+static const Setting settings[] = {
+    {{0}, TRUE},
+    {{.attention = OP_ATTENTION_FLASH}, FALSE},
+    {{.attention = OP_ATTENTION_UNFUSED, .launch_each = TRUE}, FALSE},
+    {{.launch_each = TRUE}, TRUE},
+    {{.reference = TRUE, .launch_each = TRUE}, FALSE},
 };
 
 static void for_every_stage(Check check) {
-    for (gsize i = 0; i < G_N_ELEMENTS(all_modes); i++) {
-        g_autoptr(Machine) machine = machine_new(all_modes[i]);
+    for (gsize i = 0; i < G_N_ELEMENTS(settings); i++) {
+        g_autoptr(Machine) machine = machine_new(settings[i]);
         for (gsize m = 0; m < G_N_ELEMENTS(models); m++)
             for (gsize s = 0; s < G_N_ELEMENTS(shapes); s++)
                 check(&machine->device, models[m], shapes[s]);
@@ -218,10 +230,11 @@ static void test_more_tokens_or_context_never_take_less(void) {
 }
 
 static void test_all_reduces_are_two_a_layer(void) {
-    g_autoptr(Machine) machine = machine_new((OpModes){0});
+    g_autoptr(Machine) machine = machine_new(settings[0]);
     for (gsize s = 0; s < G_N_ELEMENTS(shapes); s++) {
         g_autoptr(StepCost) cost = step_cost_new(&machine->device, &single_kv, shapes[s]);
-        g_autoptr(OpGraph) layer = op_graph_layer_shared(&single_kv, 5, shapes[s].tp);
+        g_autoptr(OpGraph) layer =
+            device_layer_shared(&machine->device, &single_kv, 5, shapes[s].tp);
         guint count = 0;
         for (guint i = 0; i < layer->ops->len; i++) {
             const Op *op = &g_array_index(layer->ops, Op, i);
@@ -235,7 +248,7 @@ static void test_all_reduces_are_two_a_layer(void) {
 }
 
 static void test_a_step_of_nothing_takes_no_time(void) {
-    g_autoptr(Machine) machine = machine_new((OpModes){0});
+    g_autoptr(Machine) machine = machine_new(settings[0]);
     g_autoptr(StepCost) cost = step_cost_new(&machine->device, &llama_2_7b, shapes[0]);
     const BatchShape nothing = {NULL, 0, 0};
     g_assert_cmpfloat(step_cost_batch(cost, &nothing).seconds, ==, 0.0);
@@ -245,7 +258,7 @@ static void test_a_step_of_nothing_takes_no_time(void) {
 /* Tables grow as larger batches come: neither growing nor the order may change an answer. */
 static void test_the_order_of_questions_does_not_matter(void) {
     static const guint32 batches[] = {70000, 1, 9000, 64, 8192, 8193, 63, 65};
-    g_autoptr(Machine) machine = machine_new((OpModes){0});
+    g_autoptr(Machine) machine = machine_new(settings[0]);
     g_autoptr(StepCost) used = step_cost_new(&machine->device, &grouped, shapes[3]);
     for (gsize i = 0; i < G_N_ELEMENTS(batches); i++) {
         g_autoptr(StepCost) fresh = step_cost_new(&machine->device, &grouped, shapes[3]);
