@@ -8,7 +8,7 @@
 /* An operator under the roof. Points of one name have one colour, points of one series one shape.
  */
 typedef struct RooflinePoint {
-    const char *name; /* "qkv" …; borrowed */
+    const char *name; /* "q k v" …; borrowed */
     guint series;
     double macs_per_byte; /* of off-chip memory */
     double macs_per_s;

@@ -26,6 +26,7 @@ typedef struct Drawing {
     GArray *points;    /* RooflinePoint */
     GPtrArray *series; /* char *, NULL-terminated once complete */
     GPtrArray *bounds; /* static texts, by point */
+    GStringChunk *names;
 } Drawing;
 
 static void drawing_clear(Drawing *drawing) {
@@ -33,6 +34,7 @@ static void drawing_clear(Drawing *drawing) {
     g_array_unref(drawing->points);
     g_ptr_array_unref(drawing->series);
     g_ptr_array_unref(drawing->bounds);
+    g_string_chunk_free(drawing->names);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Drawing, drawing_clear)
 
@@ -77,6 +79,21 @@ static OperatorSpec spec_of_attention(const Op *op) {
         .kind = OPERATOR_ATTENTION, .attention = shape, .grain = ATTENTION_GRAIN_STAGE};
 }
 
+/* Operators of one shape are one point: "q k v". FALSE when 'op' is the first of its shape. */
+static gboolean joins_point(Drawing *drawing, const Op *op, guint series) {
+    for (guint i = 0; i < drawing->points->len; i++) {
+        RooflinePoint *point = &g_array_index(drawing->points, RooflinePoint, i);
+        const OperatorSpec *spec = &g_array_index(drawing->specs, OperatorSpec, i);
+        if (point->series != series || op->kind != OP_LINEAR || spec->kind != OPERATOR_GEMM ||
+            spec->gemm.n != op->n || spec->gemm.k != op->k)
+            continue;
+        g_autofree char *names = g_strdup_printf("%s %s", point->name, op->name);
+        point->name = g_string_chunk_insert_const(drawing->names, names);
+        return TRUE;
+    }
+    return FALSE;
+}
+
 /* The Linear and attention operators of a layer for one request: a token that is decoded after
  * 'past', or a prompt of several. */
 static void add_series(Drawing *drawing, guint32 tokens) {
@@ -93,7 +110,7 @@ static void add_series(Drawing *drawing, guint32 tokens) {
     for (guint i = 0; i < graph->ops->len; i++) {
         const Op *op = &g_array_index(graph->ops, Op, i);
         gboolean linear = op->kind == OP_LINEAR;
-        if (!linear && op->kind != OP_ATTENTION)
+        if ((!linear && op->kind != OP_ATTENTION) || joins_point(drawing, op, series))
             continue;
         OperatorSpec spec = linear ? spec_of_linear(op) : spec_of_attention(op);
         RooflinePoint point = {.name = op->name, .series = series};
@@ -230,7 +247,8 @@ static int roofline_run(const void *target) {
                                .specs = g_array_new(FALSE, FALSE, sizeof(OperatorSpec)),
                                .points = g_array_new(FALSE, FALSE, sizeof(RooflinePoint)),
                                .series = g_ptr_array_new_with_free_func(g_free),
-                               .bounds = g_ptr_array_new()};
+                               .bounds = g_ptr_array_new(),
+                               .names = g_string_chunk_new(256)};
     if (!series_read(&drawing, options, &error) || !simulate(&drawing, &error))
         return catalogue_fail(error);
     return draw(&drawing, options->output);
