@@ -73,7 +73,7 @@ static void linear_tables(const OpCostKey *key, guint64 most, const Platform *pl
     part.to = few;
     g_array_append_val(keys, part);
     part.from = few + 1;
-    part.to = blocks.mg * ((few + blocks.mg - 1) / blocks.mg + 1);
+    part.to = blocks.mg * (few / blocks.mg + 2); /* a period before the end, the table has begun */
     if (most > few)
         g_array_append_val(keys, part);
 }

@@ -135,6 +135,14 @@ static void test_another_machine_is_within_one_percent(void) {
     check_random_shapes(COLOCATED("llama-2-7b", "mt3000", "4"), smaller);
 }
 
+/* Row blocks as small as what the few rows' path takes, of which a table repeats the last. */
+static void test_small_memories_are_within_one_percent(void) {
+    static const char *const smaller[] = {"platform.cluster.am=160 KiB",
+                                          "platform.cluster.gsm=512 KiB", "policy.attention=flash",
+                                          "policy.max_context=2048", NULL};
+    check_random_shapes(COLOCATED("llama-3.1-8b", "mt3000", "4"), smaller);
+}
+
 /* --- the cache */
 
 static char *folder_new(void) {
@@ -285,6 +293,7 @@ int main(int argc, char **argv) {
     g_test_add_func("/op-costs/random-shapes", test_random_shapes_are_within_one_percent);
     g_test_add_func("/op-costs/long-contexts", test_long_contexts_are_within_one_percent);
     g_test_add_func("/op-costs/another-machine", test_another_machine_is_within_one_percent);
+    g_test_add_func("/op-costs/small-memories", test_small_memories_are_within_one_percent);
     g_test_add_func("/op-costs/cache", test_cold_warm_damaged_and_no_cache_are_the_same);
     g_test_add_func("/op-costs/larger-plan", test_a_larger_plan_finds_the_same_points);
     g_test_add_func("/op-costs/grains", test_operator_and_step_grain_agree);
