@@ -243,6 +243,14 @@ static void total_paths(const Mesh *mesh, MeshTotals *totals) {
     }
 }
 
+static guint farthest_hops(const Core *core) {
+    guint hops = 0;
+
+    for (const MeshPath *path = core->out; path; path = path->next_out)
+        hops = path->wavelets > 0 ? MAX(hops, path->hops) : hops;
+    return hops;
+}
+
 MeshTotals mesh_totals(const Mesh *mesh) {
     MeshTotals totals = {0};
     const MeshCore *last = &mesh->cores[0].core;
@@ -250,6 +258,7 @@ MeshTotals mesh_totals(const Mesh *mesh) {
     for (guint i = 0; i < mesh->n_cores; i++) {
         const MeshCore *core = &mesh->cores[i].core;
         totals.messages += mesh->cores[i].messages;
+        totals.farthest_hops = MAX(totals.farthest_hops, farthest_hops(&mesh->cores[i]));
         totals.wavelets += core->sent_wavelets;
         if (core->end_cycles > last->end_cycles)
             last = core;

@@ -11,6 +11,14 @@
 typedef struct Mesh Mesh;
 typedef struct MeshPath MeshPath;
 
+/* A stretch of a core's time. Stretches of no time are not told. */
+typedef enum { MESH_COMPUTING, MESH_COMMUNICATING, MESH_WAITING } MeshActivity;
+typedef struct MeshStretch {
+    const struct MeshCore *core;
+    MeshActivity activity;
+    double start_cycles, end_cycles;
+} MeshStretch;
+
 typedef struct MeshSetup {
     const MeshSpec *spec; /* borrowed */
     guint columns, rows;
@@ -18,6 +26,10 @@ typedef struct MeshSetup {
     gboolean unlimited;    /* count what exceeds a core's memory or paths, but do not refuse it */
     const char *algorithm; /* static text, for messages */
     double cycle_s;        /* simulated seconds a cycle takes: 1 alone */
+    /* NULL, or told of every stretch of every core's time as it ends (not of what is
+     * fast-forwarded). */
+    void (*listener)(gpointer data, const MeshStretch *stretch);
+    gpointer listener_data;
 } MeshSetup;
 
 /* What a core has done and is; the mesh's functions keep it. */
@@ -81,6 +93,7 @@ typedef struct MeshTotals {
     /* Of the core that ended last: together its cycles. */
     double compute_cycles, communication_cycles, wait_cycles;
     guint hops, stages;            /* on its path of causes */
+    guint farthest_hops;           /* of the longest path along which anything was sent */
     guint64 messages, wavelets;    /* of the cores that were simulated */
     guint paths, paths_x, paths_y; /* most of any core, and which */
     double peak_bytes;             /* most of any core */

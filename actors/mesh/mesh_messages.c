@@ -22,12 +22,21 @@ static void sleep_until_cycles(const Mesh *mesh, double date_cycles) {
     engine_sleep_until(date_cycles * mesh->setup.cycle_s);
 }
 
+static void tell(const MeshCore *core, MeshActivity activity, double start, double end) {
+    const MeshSetup *setup = &core->mesh->setup;
+    MeshStretch stretch = {core, activity, start, end};
+
+    if (setup->listener && end > start)
+        setup->listener(setup->listener_data, &stretch);
+}
+
 void mesh_compute(MeshCore *core, double cycles) {
     const Mesh *mesh = core->mesh;
     double start_cycles = mesh_now_cycles(mesh);
 
     sleep_until_cycles(mesh, start_cycles + cycles);
     core->compute_cycles += mesh_now_cycles(mesh) - start_cycles;
+    tell(core, MESH_COMPUTING, start_cycles, mesh_now_cycles(mesh));
 }
 
 void mesh_relay(MeshCore *core) {
@@ -42,6 +51,8 @@ static void account(MeshCore *core, double asked, double sent) {
 
     core->wait_cycles += under_way - asked;
     core->communication_cycles += now - under_way;
+    tell(core, MESH_WAITING, asked, under_way);
+    tell(core, MESH_COMMUNICATING, under_way, now);
 }
 
 /* What arrived last is the cause of the present date; of things that arrived together, the one with
