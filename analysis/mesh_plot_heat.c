@@ -80,8 +80,7 @@ static void append_map(GString *out, const MeshPicture *picture, HeatKind kind) 
                          "set ylabel 'row of cores'\nset tics out nomirror\nunset key\n");
     g_string_append_printf(out, "set xrange [-0.5:%u-0.5]\nset yrange [%u-0.5:-0.5]\n",
                            grid.columns, grid.rows);
-    g_string_append_printf(out, "set cbrange [0:%s]\nset cblabel '%s'\n",
-                           kind == HEAT_BUSY ? "1" : "*", panels[kind].axis);
+    g_string_append_printf(out, "set cbrange [0:*]\nset cblabel '%s'\n", panels[kind].axis);
     g_string_append(out, "plot '-' using 1:2:3 with image pixels\n");
     append_cells(out, &cells);
 }
@@ -100,20 +99,23 @@ static void append_profile(GString *out, const MeshPicture *picture, HeatKind ki
     g_string_append(out, "e\n");
 }
 
-/* The row that stands for all rows, the column that stands for all columns. */
+/* The row that stands for all rows and, where it takes part, the column that does so. */
 static void append_profiles(GString *out, const MeshPicture *picture, HeatKind kind) {
+    static const char *const names[] = {"a column, along Y", "a row, along X"};
+    gboolean sums = picture->specs[0].kind == MESH_OPERATOR_ALL_REDUCE;
+
     g_string_append_printf(out,
-                           "set xlabel 'core of the line'\nset ylabel '%s'\n"
-                           "set yrange [0:%s]\nset tics out nomirror\nset border 3\n"
-                           "set grid lc rgb '#dddddd'\n"
-                           "set key outside below center horizontal samplen 2\n",
-                           panels[kind].axis, kind == HEAT_BUSY ? "1" : "*");
-    g_string_append_printf(out,
-                           "plot '-' with steps lw 2 lc rgb '%s' title 'a row, along X', "
-                           "'-' with steps lw 2 lc rgb '%s' title 'a column, along Y'\n",
-                           gnuplot_colour(0), gnuplot_colour(1));
-    append_profile(out, picture, kind, TRUE);
-    append_profile(out, picture, kind, FALSE);
+                           "set rmargin 4\nset xlabel 'core of the line' offset 0,0.4\n"
+                           "set ylabel '%s'\nset yrange [0:*]\nset tics out nomirror\n"
+                           "set border 3\nset grid lc rgb '#dddddd'\n"
+                           "set key outside below center horizontal samplen 2\nplot ",
+                           panels[kind].axis);
+    for (gint row = 1; row >= sums; row--)
+        g_string_append_printf(out, "'-' with steps lw 2 lc rgb '%s' title '%s', ",
+                               gnuplot_colour(row ? 0 : 1), names[row]);
+    g_string_append(out, "NaN notitle\n");
+    for (gint row = 1; row >= sums; row--)
+        append_profile(out, picture, kind, row);
 }
 
 char *mesh_plot_heat_script(const MeshPicture *picture, const char *path, const char *output) {
@@ -121,7 +123,7 @@ char *mesh_plot_heat_script(const MeshPicture *picture, const char *path, const 
     GString *out = g_string_new(NULL);
 
     gnuplot_begin(out, &size, output);
-    g_string_append(out, "set multiplot layout 1,2 title ");
+    g_string_append(out, "set rmargin 14\nset lmargin 9\nset multiplot layout 1,2 title ");
     gnuplot_text(out, picture->title);
     g_string_append(out, " noenhanced\n");
     for (HeatKind kind = 0; kind < N_HEATS; kind++) {

@@ -6,7 +6,7 @@
 #define PANELS_A_LINE 3
 #define PANEL_CM 6.2
 #define LEGEND_CM 1.3
-#define TITLE_CM 0.9
+#define TITLE_CM 0.6
 
 /* How the runs of a sweep are laid out: texts in the order in which they first appear. */
 typedef struct Layout {
@@ -29,7 +29,8 @@ static char *size_text(const MeshRunSpec *spec) {
     case MESH_FAMILY_GEMV:
         return g_strdup_printf("%" G_GUINT64_FORMAT " × %" G_GUINT64_FORMAT, spec->k, spec->n);
     default:
-        return g_strdup_printf("%" G_GUINT64_FORMAT " elements a core", spec->elements);
+        return g_strdup_printf("%" G_GUINT64_FORMAT " element%s a core", spec->elements,
+                               spec->elements == 1 ? "" : "s");
     }
 }
 
@@ -119,9 +120,16 @@ static void append_points(GString *out, const MeshPicture *picture, const char *
     g_string_append(out, "e\n");
 }
 
+/* Filled points for all cycles, open ones for part of them; the later a line, the thinner, so that
+ * lines in one place show as borders of each other. */
 static void append_style(GString *out, guint line, gboolean all) {
-    g_string_append_printf(out, " with linespoints lw 2 ps 0.7 pt %u dt %u lc rgb '%s'",
-                           all ? 7u : 6u, all ? 1u : 2u, gnuplot_colour(line));
+    static const guint filled[] = {7, 5, 9, 13, 11, 15};
+    guint shape = filled[line % G_N_ELEMENTS(filled)];
+    guint width_tenths = MAX(55 - 18 * MIN(line, 2), 18);
+
+    g_string_append_printf(out, " with linespoints lw %u.%u ps %u.%u pt %u dt %u lc rgb '%s'",
+                           width_tenths / 10, width_tenths % 10, line == 0, line == 0 ? 2u : 7u,
+                           all ? shape : shape - 1, all ? 1u : 2u, gnuplot_colour(line));
 }
 
 static void append_panel(GString *out, const MeshPicture *picture, const Layout *layout,

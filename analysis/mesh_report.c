@@ -37,7 +37,7 @@ static void add_sums(Facts *facts, const MeshRunSpec *spec) {
 }
 
 static void add_gemm_shape(Facts *facts, const MeshRunSpec *spec) {
-    facts_note(facts, "C[m×n] = A[m×k] · B[k×n]",
+    facts_note(facts, "C[m×n] = A·B",
                "m %" G_GUINT64_FORMAT ", k %" G_GUINT64_FORMAT ", n %" G_GUINT64_FORMAT ", %s",
                spec->m, spec->k, spec->n, data_type_name(spec->type));
     facts_count(facts, "m", NULL, spec->m);
@@ -47,9 +47,8 @@ static void add_gemm_shape(Facts *facts, const MeshRunSpec *spec) {
 }
 
 static void add_gemv_shape(Facts *facts, const MeshRunSpec *spec) {
-    facts_note(facts, "y[n] = x[k] · B[k×n]",
-               "k %" G_GUINT64_FORMAT ", n %" G_GUINT64_FORMAT ", %s", spec->k, spec->n,
-               data_type_name(spec->type));
+    facts_note(facts, "y[n] = x·B[k×n]", "k %" G_GUINT64_FORMAT ", n %" G_GUINT64_FORMAT ", %s",
+               spec->k, spec->n, data_type_name(spec->type));
     facts_count(facts, "k", NULL, spec->k);
     facts_count(facts, "n", NULL, spec->n);
     facts_text(facts, "dtype", NULL, data_type_name(spec->type));
@@ -75,8 +74,10 @@ static void add_grain(Facts *facts, const MeshRunSpec *spec, const MeshRunResult
         return;
     facts_text(facts, "loop", "  the loop",
                result->gemm.stepped ? "step by step" : "fast-forwarded");
-    facts_text(facts, "routing", "broadcasts travel",
-               spec->kind != MESH_OPERATOR_SUMMA && spec->kind != MESH_OPERATOR_ALLGATHER ? "none"
+    gboolean broadcasts =
+        spec->kind == MESH_OPERATOR_SUMMA || spec->kind == MESH_OPERATOR_ALLGATHER;
+    facts_text(facts, "routing", broadcasts ? "  broadcasts" : NULL,
+               !broadcasts       ? "none"
                : result->relayed ? "relayed in software"
                                  : "direct");
 }
@@ -116,7 +117,7 @@ static void add_rates(Facts *facts, const MeshRunSpec *spec, const MeshRunResult
     facts_number(facts, "macs", NULL, result->macs, "");
     facts_quantity(facts, "macs_per_s", "multiply-accumulates", result->macs / seconds,
                    DIMENSION_MACS_PER_S);
-    facts_share(facts, "peak_share", "  share of the grid's peak", result->macs / seconds / peak);
+    facts_share(facts, "peak_share", "  share of peak", result->macs / seconds / peak);
     facts_share(facts, "padding", "  more by uneven tiles", result->padding);
 }
 

@@ -9,8 +9,9 @@
 #include <string.h>
 
 #define VERIFY_SIDE_MAX 64
-/* Cores whose stretches of time are still a picture. */
-#define EVENTS_CORES_MAX 4096
+/* A timeline of more lanes or slices is nothing to look at. */
+#define EVENTS_CORES_MAX 1024
+#define EVENTS_MAX 500000
 
 const char *const mesh_operator_names[] = {
     "meshgemm", "cannon",        "summa",     "allgather-gemm", "dist-gemm-t",
@@ -121,6 +122,7 @@ typedef struct Run {
     MeshGemv gemv;
     MeshReduce reduce;
     gboolean relayed;
+    GArray *events; /* OperatorEvent */
 } Run;
 
 static MeshGemm gemm_of(const Run *run) {
@@ -131,6 +133,7 @@ static MeshGemm gemm_of(const Run *run) {
                      .n = spec->n,
                      .type = spec->type,
                      .every_step = spec->every_step || spec->verify,
+                     .aligned = spec->aligned,
                      .relayed = run->relayed,
                      .k_tree = (guint)spec->k_tree};
 
@@ -222,6 +225,27 @@ static void keep_heat(Mesh *mesh, GArray *heat) {
     }
 }
 
+/* Cores of which a timeline has a lane each. */
+static gboolean keeps_events(const MeshRunSpec *spec) {
+    return spec->events && (guint64)spec->grid.columns * spec->grid.rows <= EVENTS_CORES_MAX;
+}
+
+static void keep_stretch(gpointer data, const MeshStretch *stretch) {
+    static const char *const labels[] = {[MESH_COMPUTING] = "compute",
+                                         [MESH_COMMUNICATING] = "communicate",
+                                         [MESH_WAITING] = "wait"};
+    Run *run = data;
+    const MeshCore *core = stretch->core;
+    double cycle_s = 1 / run->setup.spec->clock_hz;
+    OperatorEvent kept = {.lane = core->y * run->setup.columns + core->x,
+                          .label = labels[stretch->activity],
+                          .start_s = stretch->start_cycles * cycle_s,
+                          .end_s = stretch->end_cycles * cycle_s};
+
+    if (run->events->len < EVENTS_MAX)
+        g_array_append_val(run->events, kept);
+}
+
 /* What a child hands back ahead of its arrays. */
 typedef struct Reply {
     MeshRunResult result;
@@ -270,15 +294,19 @@ static Run run_new(const Batch *batch, const MeshRunSpec *spec) {
                      broadcasts(spec) && (batch->relayed || spec->routing == MESH_ROUTING_RELAY)};
 }
 
-static void reply_append(GByteArray *bytes, const Reply *reply, const GArray *heat) {
+static void reply_append(GByteArray *bytes, const Reply *reply, const GArray *heat,
+                         const GArray *events) {
     g_byte_array_append(bytes, (const guint8 *)reply, sizeof *reply);
     g_byte_array_append(bytes, (const guint8 *)heat->data, heat->len * (guint)sizeof(MeshCoreHeat));
+    g_byte_array_append(bytes, (const guint8 *)events->data,
+                        events->len * (guint)sizeof(OperatorEvent));
 }
 
 static gboolean work(gpointer data, gsize job, GByteArray *bytes, GError **error) {
     const Batch *batch = data;
     const MeshRunSpec *spec = &batch->specs[batch->index[job]];
     g_autoptr(GArray) heat = g_array_new(FALSE, FALSE, sizeof(MeshCoreHeat));
+    g_autoptr(GArray) events = g_array_new(FALSE, FALSE, sizeof(OperatorEvent));
     g_autoptr(MeshNumbers) numbers = spec->verify ? mesh_numbers_new(spec) : NULL;
     g_autoptr(GError) failure = NULL;
     Reply reply = {0};
@@ -286,6 +314,11 @@ static gboolean work(gpointer data, gsize job, GByteArray *bytes, GError **error
 
     run.result = &reply.result;
     run.numbers = numbers;
+    run.events = events;
+    if (keeps_events(spec)) {
+        run.setup.listener = keep_stretch;
+        run.setup.listener_data = &run;
+    }
     run.gemm = gemm_of(&run);
     run.gemv = gemv_of(&run);
     run.reduce = reduce_of(&run);
@@ -298,7 +331,8 @@ static gboolean work(gpointer data, gsize job, GByteArray *bytes, GError **error
         }
     }
     reply.n_heat = heat->len;
-    reply_append(bytes, &reply, heat);
+    reply.n_events = events->len;
+    reply_append(bytes, &reply, heat, events);
     return TRUE;
 }
 
@@ -330,6 +364,7 @@ static gboolean take(gpointer data, gsize job, const GByteArray *bytes, GError *
     }
     *result = reply.result;
     result->heat = array_read(bytes, &at, reply.n_heat, sizeof(MeshCoreHeat));
+    result->events = array_read(bytes, &at, reply.n_events, sizeof(OperatorEvent));
     return TRUE;
 }
 

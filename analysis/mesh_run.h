@@ -49,6 +49,7 @@ typedef struct MeshRunSpec {
     DataType type;
     gboolean full;       /* every core is an actor; else row 0 and column 0 stand for all */
     gboolean every_step; /* no fast-forward */
+    gboolean aligned;    /* GEMM: the first alignment of the tiles is left out */
     gboolean unlimited;  /* what exceeds a core's memory or paths is counted, not refused */
     gboolean verify;     /* with seeded numbers, compared with a reference; wants 'full' */
     guint64 seed;
@@ -72,7 +73,7 @@ typedef struct MeshRunResult {
     guint cores;         /* that were actors */
     OperatorCheck check; /* with 'verify' */
     GArray *heat;        /* MeshCoreHeat, in order of rows; or NULL */
-    GArray *events;      /* OperatorEvent, lane = row · columns + column; or NULL */
+    GArray *events;      /* OperatorEvent, in seconds, lane = row · columns + column; or NULL */
 } MeshRunResult;
 
 /* FALSE and an INPUT_ERROR when the operator cannot run on this grid or platform: the grid is
