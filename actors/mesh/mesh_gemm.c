@@ -46,7 +46,7 @@ MeshGemmInfo mesh_gemm_info(const MeshSetup *setup, const MeshGemm *gemm) {
         .grain = setup->folded ? "folded" : "full",
         .tiles_a_side = side,
         .alignment_steps = gemm_alignment_steps(gemm, side),
-        .drain_steps = gemm_drain_steps(gemm),
+        .drain_steps = gemm_drain_steps(gemm, side),
         .stepped = is_stepped(setup, gemm),
         .peak_cycles = macs / ((double)setup->columns * setup->rows) /
                        mesh_peak_macs_per_cycle(setup->spec, gemm->type),

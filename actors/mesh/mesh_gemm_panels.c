@@ -58,21 +58,28 @@ static void send_way(GemmCore *core, guint a, guint part, guint way) {
 }
 
 /* The part that the core is the first to send, if it is on this line. */
-static void send_own(GemmCore *core, guint part) {
-    for (guint a = 0; a < N_AXES; a++) {
-        const PanelAxis *axis = axis_of(core, a);
-        if (!axis->takes_part || part / axis->tiles != axis->at ||
-            panel_wavelets(core, a, part) == 0)
-            continue;
-        send_way(core, a, part, UP);
-        send_way(core, a, part, DOWN);
-    }
+static void send_own(GemmCore *core, guint a, guint part) {
+    const PanelAxis *axis = axis_of(core, a);
+
+    if (!axis->takes_part || part / axis->tiles != axis->at || panel_wavelets(core, a, part) == 0)
+        return;
+    send_way(core, a, part, UP);
+    send_way(core, a, part, DOWN);
+}
+
+/* On a folded mesh a core of the row relays what would pass along its column too, and so the other
+ * way round: without a message, but in the same time. */
+static void relay_unseen(GemmCore *core, guint a, guint part) {
+    if (core->run->gemm->relayed && !axis_of(core, a)->takes_part &&
+        panel_wavelets(core, a, part) > 0)
+        gemm_relay(core);
 }
 
 static void receive(GemmCore *core, guint a, guint part) {
     PanelAxis *axis = axis_of(core, a);
     guint source = part / axis->tiles;
 
+    relay_unseen(core, a, part);
     if (!axis->takes_part || source == axis->at || panel_wavelets(core, a, part) == 0)
         return;
     guint way = source < axis->at ? UP : DOWN, from = source;
@@ -88,7 +95,7 @@ static void receive(GemmCore *core, guint a, guint part) {
     }
 }
 
-/* C += A · B over parts first … first + parts − 1 of k. */
+/* C += A · B over a part of k. */
 static void multiply(GemmCore *core, guint part) {
     guint64 depth = core->run->depths[part];
     GemmSize size = {core->m, core->n, depth, depth, core->n, core->n};
@@ -125,18 +132,35 @@ static void post(GemmCore *core, guint step) {
 }
 
 /* Step 0 only sends; step i has part i − 1 of k. */
-static void finish(GemmCore *core, guint step) {
+static void pass_both(GemmCore *core, guint step) {
+    for (guint a = 0; a < N_AXES && step > 0; a++)
+        receive(core, a, step - 1);
+    for (guint a = 0; a < N_AXES && step < core->run->side; a++)
+        send_own(core, a, step);
+}
+
+/* All of A's, then all of B's: cores that relay one thing after the other have no use for both at
+ * once. */
+static void pass_in_turn(GemmCore *core, guint step) {
     guint side = core->run->side;
 
     if (step > 0)
-        for (guint a = 0; a < N_AXES; a++)
-            receive(core, a, step - 1);
-    if (step < side)
-        send_own(core, step);
+        receive(core, (step - 1) / side, (step - 1) % side);
+    if (step < N_AXES * side)
+        send_own(core, step / side, step % side);
+}
+
+static void finish(GemmCore *core, guint step) {
+    const GemmRun *run = core->run;
+
+    if (is_gathering(core) && run->gemm->relayed)
+        pass_in_turn(core, step);
+    else
+        pass_both(core, step);
     if (step > 0 && !is_gathering(core))
         compute(core, step - 1, 1);
-    if (step == side && is_gathering(core))
-        compute(core, 0, side);
+    if (step + 1 == run->steps && is_gathering(core))
+        compute(core, 0, run->side);
     for (guint a = 0; a < N_AXES; a++)
         for (guint way = 0; way < N_WAYS; way++)
             gemm_send_wait(core, &axis_of(core, a)->out[way]);
@@ -152,8 +176,8 @@ static void order(const GemmRun *run, guint step, guint *cores) {
         return;
     for (guint i = 0; i < run->n_cores; i++) {
         const MeshCore *core = run->cores[i].core;
-        gint source_x = (gint)((step - 1) / run->tiles_x);
-        gint source_y = (gint)((step - 1) / run->tiles_y);
+        gint source_x = (gint)((step - 1) % run->side / run->tiles_x);
+        gint source_y = (gint)((step - 1) % run->side / run->tiles_y);
         distances[i] = (guint)(ABS((gint)core->x - source_x) + ABS((gint)core->y - source_y));
         begin[distances[i] + 1]++;
     }

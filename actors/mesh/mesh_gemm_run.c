@@ -25,8 +25,10 @@ guint gemm_alignment_steps(const MeshGemm *gemm, guint side) {
     return aligns && !gemm->aligned ? side - 1 : 0;
 }
 
-guint gemm_drain_steps(const MeshGemm *gemm) {
-    return gemm->kind == MESH_GEMM_INTERLEAVED || gemm->kind == MESH_GEMM_CANNON ? 0 : 1;
+guint gemm_drain_steps(const MeshGemm *gemm, guint side) {
+    if (gemm->kind == MESH_GEMM_INTERLEAVED || gemm->kind == MESH_GEMM_CANNON)
+        return 0;
+    return gemm->kind == MESH_GEMM_ALLGATHER && gemm->relayed ? side + 1 : 1;
 }
 
 gboolean gemm_hold(GemmCore *core, guint64 elements, guint64 sums, GError **error) {
@@ -159,7 +161,8 @@ GemmRun *gemm_run_new(Mesh *mesh, const MeshGemm *gemm, GError **error) {
     run->cores = g_new(GemmCore, run->n_cores);
     for (guint i = 0; i < run->n_cores; i++)
         core_init(run, &run->cores[i], mesh_nth_core(mesh, i));
-    run->steps = gemm_alignment_steps(gemm, run->side) + run->side + gemm_drain_steps(gemm);
+    run->steps =
+        gemm_alignment_steps(gemm, run->side) + run->side + gemm_drain_steps(gemm, run->side);
     if (run->rules->prepare(run, error))
         return run;
     gemm_run_free(run);

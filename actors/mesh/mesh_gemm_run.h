@@ -63,7 +63,7 @@ struct GemmRun {
 
 /* mesh_gemm_run.c */
 guint gemm_alignment_steps(const MeshGemm *gemm, guint side);
-guint gemm_drain_steps(const MeshGemm *gemm);
+guint gemm_drain_steps(const MeshGemm *gemm, guint side);
 /* Room for so many elements of the operands and so many sums in FP32, until the run is freed. */
 gboolean gemm_hold(GemmCore *core, guint64 elements, guint64 sums, GError **error);
 GemmRun *gemm_run_new(Mesh *mesh, const MeshGemm *gemm, GError **error);
