@@ -16,8 +16,7 @@ struct Progress {
     gboolean visible; /* a line stands on the terminal */
 };
 
-/* "1:02:03" or "2:03". Caller frees. */
-static char *format_clock(double seconds) {
+char *progress_clock(double seconds) {
     guint64 whole = (guint64)seconds;
     guint minutes = (guint)(whole / 60 % 60), rest = (guint)(whole % 60);
     if (whole >= 3600)
@@ -29,7 +28,7 @@ static void write_line(Progress *progress, gint64 now_us) {
     double elapsed_s = (double)(now_us - progress->started_us) * 1e-6;
     double rate = elapsed_s > 0 ? (double)progress->done / elapsed_s : 0;
     guint64 left = progress->requests > progress->done ? progress->requests - progress->done : 0;
-    g_autofree char *eta = rate > 0 ? format_clock((double)left / rate) : g_strdup("unknown");
+    g_autofree char *eta = rate > 0 ? progress_clock((double)left / rate) : g_strdup("unknown");
     fprintf(stderr,
             "\r\033[Ksimulated %.6g s, %" G_GUINT64_FORMAT "/%" G_GUINT64_FORMAT
             " requests, %.0f/s, ETA %s",

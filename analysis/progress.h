@@ -8,6 +8,8 @@ typedef struct Progress Progress;
 /* NULL when standard error is no terminal or 'quiet'. */
 Progress *progress_new(guint64 requests, gboolean quiet);
 Observer *progress_observer(Progress *progress);
+/* "1:02:03" or "2:03". Caller frees. */
+char *progress_clock(double seconds);
 void progress_free(Progress *progress); /* clears the line; NULL is fine */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Progress, progress_free)
 
