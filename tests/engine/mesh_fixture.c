@@ -2,6 +2,7 @@
 
 #include "tests/engine/child.h"
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -48,7 +49,10 @@ static void child_main(const MeshSetup *setup, MeshPrepare prepare, gpointer dat
 
 MeshFound *mesh_child_run(const MeshSetup *setup, MeshPrepare prepare, gpointer data) {
     gsize n = setup->folded ? setup->columns + setup->rows : setup->columns * setup->rows;
-    MeshFound *found = child_shared(sizeof *found + MIN(n, 1u << 20) * sizeof found->cores[0]);
+    gsize size = sizeof(MeshFound) + MIN(n, 1u << 20) * sizeof(MeshCore);
+    MeshFound *found = child_shared(size);
+
+    found->size = size;
     pid_t pid = fork();
 
     if (pid == 0) {
@@ -59,6 +63,10 @@ MeshFound *mesh_child_run(const MeshSetup *setup, MeshPrepare prepare, gpointer 
     waitpid(pid, &status, 0);
     g_assert_cmpint(status, ==, 0);
     return found;
+}
+
+void mesh_found_free(MeshFound *found) {
+    munmap(found, found->size);
 }
 
 const MeshCore *mesh_found_core(const MeshFound *found, const MeshSetup *setup, guint x, guint y) {

@@ -10,6 +10,7 @@ typedef gboolean (*MeshPrepare)(Mesh *mesh, gpointer data, GError **error);
 MeshSpec mesh_fixture_spec(void);
 
 typedef struct MeshFound {
+    gsize size;      /* of the memory that this is in */
     char error[256]; /* "" when it ran */
     MeshTotals totals;
     guint64 link_wavelets; /* of all links together */
@@ -17,8 +18,9 @@ typedef struct MeshFound {
     MeshCore cores[]; /* in order of rows; their pointers mean nothing here */
 } MeshFound;
 
-/* In memory that is shared with the child, and stays. Fails the test when the child crashes. */
+/* Fails the test when the child crashes. Freed by mesh_found_free. */
 MeshFound *mesh_child_run(const MeshSetup *setup, MeshPrepare prepare, gpointer data);
+void mesh_found_free(MeshFound *found);
 const MeshCore *mesh_found_core(const MeshFound *found, const MeshSetup *setup, guint x, guint y);
 /* Every core's compute, communication and waiting are its time. */
 void mesh_assert_accounted(const MeshFound *found);

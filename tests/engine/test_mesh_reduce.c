@@ -131,8 +131,60 @@ static void test_closed_forms(void) {
         }
 }
 
+/* Where groups have equal sizes, a K-tree is what the paper's count says: stages, each a message
+ * and a look at it, and hops (WaferLLM section 6.2). Where they have not, a message of one level
+ * may meet one of the level below on its way and share its links: later then, never earlier. */
+static void test_tree(void) {
+    static const struct {
+        guint n, k;
+        gboolean equal; /* groups */
+    } cases[] = {{9, 1, TRUE},  {9, 2, TRUE},   {16, 2, TRUE}, {27, 3, TRUE},  {64, 2, TRUE},
+                 {64, 3, TRUE}, {14, 2, FALSE}, {7, 3, FALSE}, {34, 2, FALSE}, {41, 3, FALSE}};
+
+    for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+        MeshSpec spec = mesh_fixture_spec();
+        MeshReduce reduce = {.kind = MESH_REDUCE_TREE,
+                             .k = cases[i].k,
+                             .elements = 24,
+                             .type = DATA_TYPE_FP16,
+                             .no_broadcast = TRUE};
+        MeshSetup setup = setup_of(&spec, cases[i].n, 1);
+        MeshFound *found = mesh_child_run(&setup, prepare_reduce, &reduce);
+        g_autoptr(ReduceTree) tree = reduce_tree_k(cases[i].n, cases[i].k);
+        double counted = tree->stages * (spec.relay_cycles + 12) + tree->hops;
+        double upper = counted + (cases[i].equal ? 0 : tree->levels * 12);
+        g_assert_cmpfloat(found->totals.cycles, >=, counted - EPSILON);
+        g_assert_cmpfloat(found->totals.cycles, <=, upper + EPSILON);
+        if (cases[i].equal) {
+            g_assert_cmpuint(found->totals.stages, ==, tree->stages);
+            g_assert_cmpuint(found->totals.hops, ==, tree->hops);
+        }
+        mesh_found_free(found);
+    }
+}
+
+/* What crosses links is what was sent, times the hops it went. */
+static void test_link_wavelets(void) {
+    const guint n = 11, lines = 3;
+    MeshSpec spec = mesh_fixture_spec();
+    g_autoptr(ReduceTree) tree = reduce_tree_k(n, 2);
+    MeshReduce reduce = {
+        .kind = MESH_REDUCE_TREE, .k = 2, .elements = 9, .type = DATA_TYPE_FP16, .along_y = TRUE};
+    MeshSetup setup = setup_of(&spec, lines, n);
+    MeshFound *found = mesh_child_run(&setup, prepare_reduce, &reduce);
+    guint64 hops = n - 1; /* of the two multicasts together */
+
+    for (guint i = 0; i < n; i++)
+        hops += (guint)distance(i, tree->parent[i]);
+    g_assert_cmpuint(found->link_wavelets, ==, lines * 5 * hops);
+    g_assert_cmpuint(found->totals.wavelets, ==, lines * 5 * (n - 1 + 2));
+    mesh_found_free(found);
+}
+
 int main(int argc, char **argv) {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/mesh_reduce/closed_forms", test_closed_forms);
+    g_test_add_func("/mesh_reduce/tree", test_tree);
+    g_test_add_func("/mesh_reduce/link_wavelets", test_link_wavelets);
     return g_test_run();
 }
