@@ -3,6 +3,7 @@
 #include "analysis/json_text.h"
 #include "analysis/number_text.h"
 #include <math.h>
+#include <string.h>
 
 static const char *const titles[N_WAFER_TABLES] = {
     "WaferLLM table 2: generated tokens/s, prompt and output together",
@@ -38,7 +39,7 @@ static const char *const formats[N_WAFER_QUANTITIES] = {
 };
 
 static void append_row(GString *out, const WaferRow *row) {
-    g_string_append_printf(out, "%-12s%-10s%-18s%-13s", row->model, row->system, row->setting,
+    g_string_append_printf(out, "%-12s%-10s%-20s%-13s", row->model, row->system, row->setting,
                            wafer_quantity_names[row->quantity]);
     append_fixed(out, formats[row->quantity], row->published);
     if (isnan(row->simulated)) {
@@ -74,7 +75,7 @@ static void append_notes(GString *out, const WaferReproduction *reproduction) {
         if (row->note != NULL && !told_before(reproduction, i))
             g_string_append_printf(out, "%s (%s, %s): %s\n", row->model, row->system,
                                    wafer_quantity_names[row->quantity], row->note);
-        if (row->detail != NULL)
+        if (row->detail != NULL && strcmp(row->system, "WaferLLM") == 0)
             g_string_append_printf(out, "%s, %s, %s: %s\n", row->model, row->system, row->setting,
                                    row->detail);
     }
@@ -100,7 +101,7 @@ static void append_errors(GString *out, const WaferReproduction *reproduction) {
 char *wafer_reproduction_table(const WaferReproduction *reproduction) {
     GString *out = g_string_new(NULL);
 
-    g_string_append_printf(out, "%s\n\n%-12s%-10s%-18s%-13s%11s%11s%9s\n",
+    g_string_append_printf(out, "%s\n\n%-12s%-10s%-20s%-13s%11s%11s%9s\n",
                            titles[reproduction->table], "model", "system", "setting", "quantity",
                            "published", "simulated", "error %");
     for (guint i = 0; i < reproduction->rows->len; i++)

@@ -167,6 +167,9 @@ static double reduce_cycles(Run *run, GError **error) {
     return alone(run, (MeshSetup){.columns = length, .rows = 1}, prepare_reduce, error);
 }
 
+/* The sums of a transposed loop go to the middle from both ends whatever the plan's K: a step's
+ * overlap with the next one's kernels, so a deeper tree saves little, and its levels would meet on
+ * links, which takes a simulation of every message. */
 static double gemm_cycles(Run *run, GError **error) {
     const WaferOp *op = run->op;
     MeshGemmKind kind = op->transposed ? MESH_GEMM_TRANSPOSED : MESH_GEMM_INTERLEAVED;
@@ -177,7 +180,7 @@ static double gemm_cycles(Run *run, GError **error) {
                            .k = op->k,
                            .n = op->n,
                            .type = run->type,
-                           .aligned = TRUE}; /* sums by chains: only these fast-forward */
+                           .aligned = TRUE};       /* sums by chains: only these fast-forward */
     return alone(run, setup, prepare_gemm, error); /* step_cycles are among its steps */
 }
 
