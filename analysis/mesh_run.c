@@ -125,6 +125,11 @@ typedef struct Run {
     GArray *events; /* OperatorEvent */
 } Run;
 
+/* Cores of which a timeline has a lane each. */
+static gboolean keeps_events(const MeshRunSpec *spec) {
+    return spec->events && (guint64)spec->grid.columns * spec->grid.rows <= EVENTS_CORES_MAX;
+}
+
 static MeshGemm gemm_of(const Run *run) {
     const MeshRunSpec *spec = run->spec;
     MeshGemm gemm = {.kind = (MeshGemmKind)spec->kind,
@@ -132,7 +137,7 @@ static MeshGemm gemm_of(const Run *run) {
                      .k = spec->k,
                      .n = spec->n,
                      .type = spec->type,
-                     .every_step = spec->every_step || spec->verify,
+                     .every_step = spec->every_step || spec->verify || keeps_events(spec),
                      .aligned = spec->aligned,
                      .relayed = run->relayed,
                      .k_tree = (guint)spec->k_tree};
@@ -223,11 +228,6 @@ static void keep_heat(Mesh *mesh, GArray *heat) {
                              busiest_link(mesh, core)};
         g_array_append_val(heat, kept);
     }
-}
-
-/* Cores of which a timeline has a lane each. */
-static gboolean keeps_events(const MeshRunSpec *spec) {
-    return spec->events && (guint64)spec->grid.columns * spec->grid.rows <= EVENTS_CORES_MAX;
 }
 
 static void keep_stretch(gpointer data, const MeshStretch *stretch) {

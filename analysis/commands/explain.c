@@ -1,14 +1,17 @@
 #include "analysis/commands/catalogue.h"
 #include "analysis/fusion_report.h"
+#include "analysis/plmr.h"
 #include "workloads/experiment_file.h"
 
 #define MOST_TOKENS 1000000000 /* as in policies */
 #define MOST_RANKS 4096
+#define MOST_SIDE 65535
 
 typedef struct ExplainOptions {
     char *topic;
     char *model, *platform;
     char *tokens, *context, *tp;
+    char *grid;
     gboolean json;
 } ExplainOptions;
 
@@ -93,8 +96,7 @@ static gboolean explained_read(const ExplainOptions *options, Explained *explain
            files_read(options, explained, error) && counts_agree(explained, error);
 }
 
-static int explain_run(const void *target) {
-    const ExplainOptions *options = target;
+static int explain_fusion(const ExplainOptions *options) {
     g_auto(Explained) explained = {0};
     g_autoptr(GError) error = NULL;
     if (!explained_read(options, &explained, &error)) {
@@ -110,37 +112,91 @@ static int explain_run(const void *target) {
     return catalogue_print(text);
 }
 
-static const char *const topics[] = {"fusion", NULL};
+static int explain_plmr(const ExplainOptions *options) {
+    const char *name = options->platform == NULL ? "wse2" : options->platform;
+    guint64 n = 8;
+    g_autoptr(GError) error = NULL;
+    if (!count_read("grid", options->grid, MOST_SIDE, &n, &error)) {
+        return catalogue_fail(error);
+    }
+    g_autoptr(YamlNode) section = section_load(SECTION_PLATFORM, name, "--platform", &error);
+    g_autoptr(Platform) platform = section == NULL ? NULL : platform_read(section, &error);
+    g_autoptr(PlmrTable) table =
+        platform == NULL ? NULL : plmr_table_new(platform, (guint)n, &error);
+    if (table == NULL) {
+        return catalogue_fail(error);
+    }
+    g_autofree char *text = options->json ? plmr_table_json(table) : plmr_table_text(table);
+    return catalogue_print(text);
+}
+
+/* Options of one topic say nothing about the other. */
+static gboolean topic_fits(const ExplainOptions *options, gboolean plmr, GError **error) {
+    const struct {
+        const char *shown, *value;
+        gboolean plmr;
+    } given[] = {{"--model", options->model, FALSE},
+                 {"--tokens", options->tokens, FALSE},
+                 {"--context", options->context, FALSE},
+                 {"--tp", options->tp, FALSE},
+                 {"--grid", options->grid, TRUE}};
+    for (gsize i = 0; i < G_N_ELEMENTS(given); i++) {
+        if (given[i].value != NULL && given[i].plmr != plmr) {
+            g_autofree char *message = g_strdup_printf("option '%s' says nothing about %s",
+                                                       given[i].shown, options->topic);
+            return refuse(error, INPUT_ERROR_CONFLICT, message);
+        }
+    }
+    return TRUE;
+}
+
+static int explain_run(const void *target) {
+    const ExplainOptions *options = target;
+    gboolean plmr = g_str_equal(options->topic, "plmr");
+    g_autoptr(GError) error = NULL;
+    if (!catalogue_check_environment(&error) || !topic_fits(options, plmr, &error)) {
+        return catalogue_fail(error);
+    }
+    return plmr ? explain_plmr(options) : explain_fusion(options);
+}
+
+static const char *const topics[] = {"fusion", "plmr", NULL};
 
 #define OPTION_OFFSET(member) G_STRUCT_OFFSET(ExplainOptions, member)
 
 static const Argument explain_arguments[] = {
     {"TOPIC", OPTION_OFFSET(topic), TRUE, topics,
-     "what to explain; fusion: the units that a layer's operators form, and their launches"},
+     "what to explain; fusion: the units that a layer's operators form, and their launches; plmr: "
+     "which products and sums over a wafer's mesh keep its limits"},
 };
 
 static const Option explain_options[] = {
     {"model", 'm', OPTION_TEXT, OPTION_OFFSET(model), "MODEL", "llama-2-7b",
      "the model, a config.json, or the name of a shipped one"},
-    {"platform", 'p', OPTION_TEXT, OPTION_OFFSET(platform), "PLATFORM", "mt3000",
+    {"platform", 'p', OPTION_TEXT, OPTION_OFFSET(platform), "PLATFORM", "mt3000; plmr: wse2",
      "the machine, a YAML file, or the name of a shipped one"},
     {"tokens", 'n', OPTION_TEXT, OPTION_OFFSET(tokens), "N", "1024",
      "the request's new tokens: its prompt, a chunk of it, or 1 in decode"},
     {"context", 'c', OPTION_TEXT, OPTION_OFFSET(context), "C", "as many as --tokens",
      "its tokens after the step, those in the KV cache included"},
     {"tp", 0, OPTION_TEXT, OPTION_OFFSET(tp), "T", "1", "clusters that share the layer"},
+    {"grid", 'g', OPTION_TEXT, OPTION_OFFSET(grid), "N", "8",
+     "plmr: count on N × N cores, and for their growth on two or four times as many a side"},
     {"json", 'j', OPTION_FLAG, OPTION_OFFSET(json), NULL, "off",
      "print everything as JSON instead of tables"},
 };
 
 const Command command_explain = {
     .name = "explain",
-    .summary = "show how operators fuse, fit on chip and launch",
+    .summary = "show how operators fuse and launch, or keep a mesh's limits",
     .description =
         "Gathers the operators of one layer into fusion units by arithmetic density, data "
         "dependency and room on chip, and prints the units with what they take of each memory, "
         "the off-chip bytes and launches that they save, why each unit ends where it does, and "
-        "how busy a launch for each head or one for all keeps the DSPs.",
+        "how busy a launch for each head or one for all keeps the DSPs. Or simulates products and "
+        "sums over the cores of a mesh, of two sizes and without its limits, and prints what each "
+        "needs of routing paths, hops, routing stages and bytes, how that grows, and whether it "
+        "keeps the limits on latency (L), memory (M) and routing (R) of a PLMR device.",
     .arguments = explain_arguments,
     .n_arguments = G_N_ELEMENTS(explain_arguments),
     .options = explain_options,
@@ -148,6 +204,8 @@ const Command command_explain = {
     .target_size = sizeof(ExplainOptions),
     .example = "  # a prompt of 2048 tokens, and one decode step after it\n"
                "  infergrid explain fusion --model llama-3-8b --tokens 2048\n"
-               "  infergrid explain fusion --model llama-3-8b --tokens 1 --context 2049\n",
+               "  infergrid explain fusion --model llama-3-8b --tokens 1 --context 2049\n"
+               "  # what MeshGEMM and K-trees are good for\n"
+               "  infergrid explain plmr --platform wse2 --grid 8\n",
     .run = explain_run,
 };

@@ -3,6 +3,7 @@
 #include "analysis/gnuplot.h"
 #include "analysis/mesh_plot.h"
 #include "analysis/mesh_report.h"
+#include "analysis/mesh_timeline.h"
 #include "analysis/output_folder.h"
 #include "analysis/sweep.h"
 #include "workloads/input_error.h"
@@ -288,13 +289,22 @@ static gboolean heat_write(OutputFolder *folder, const MeshPicture *picture, GEr
     return TRUE;
 }
 
+/* Of a mesh that is small enough to have kept its events. */
+static gboolean timeline_write(OutputFolder *folder, const MeshPicture *picture, GError **error) {
+    g_autofree char *path = output_folder_file(folder, "timeline.json");
+
+    return picture->results[0].events == NULL ||
+           mesh_timeline_write(&picture->specs[0], &picture->results[0], path, error);
+}
+
 static gboolean files_write(const OperatorOptions *options, const MeshPicture *picture,
                             const OperatorAnswer *answer, GError **error) {
     g_autoptr(OutputFolder) folder = output_folder_open(options->output, options->force, error);
 
     return folder != NULL && output_folder_write(folder, "result.json", answer->json, error) &&
            output_folder_write(folder, "result.csv", answer->csv, error) &&
-           (picture->n > 1 || heat_write(folder, picture, error)) &&
+           (picture->n > 1 ||
+            (heat_write(folder, picture, error) && timeline_write(folder, picture, error))) &&
            output_folder_commit(folder, error);
 }
 
