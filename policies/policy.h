@@ -88,6 +88,10 @@ const YamlNode *policy_place(const YamlNode *section, const char *group, const c
 /* "decode" or "colocated": the key whose mapping describes the pool that generates. */
 const char *policy_decode_key(ServingMode mode);
 
+/* The row of a key in the table of a mode's section, and where its value lies within a Policy.
+ * 'group' is NULL for the policy's own keys. NULL when the mode has no such key. */
+const YamlField *policy_field(ServingMode mode, const char *group, const char *key, gsize *offset);
+
 extern const YamlEnum policy_mode_names; /* for the summary and for messages */
 
 #endif

@@ -171,6 +171,31 @@ const char *policy_decode_key(ServingMode mode) {
     return mode == MODE_PBD ? "decode" : "colocated";
 }
 
+static const YamlField *find_field(const YamlField *fields, gsize n_fields, const char *key) {
+    for (gsize i = 0; i < n_fields; i++)
+        if (strcmp(fields[i].key, key) == 0)
+            return &fields[i];
+    return NULL;
+}
+
+const YamlField *policy_field(ServingMode mode, const char *group, const char *key, gsize *offset) {
+    const YamlField *fields = common_fields;
+    gsize n_fields = G_N_ELEMENTS(common_fields), start = 0;
+    if (group != NULL) {
+        const YamlField *row =
+            find_field(mode_groups[mode].fields, mode_groups[mode].n_fields, group);
+        if (row == NULL)
+            return NULL;
+        fields = row->fields;
+        n_fields = row->n_fields;
+        start = row->offset;
+    }
+    const YamlField *field = find_field(fields, n_fields, key);
+    if (field != NULL)
+        *offset = start + field->offset;
+    return field;
+}
+
 const YamlNode *policy_place(const YamlNode *section, const char *group, const char *key) {
     const YamlNode *place = section;
     const char *const path[] = {group, key};
