@@ -26,7 +26,7 @@ static double kernel_cycles(const MeshSetup *setup, const MeshGemm *gemm) {
         n = gemm->n;
         k = tile_largest(gemm->k, setup->columns);
     }
-    if (gemm->kind != MESH_GEMM_INTERLEAVED && gemm->kind != MESH_GEMM_CANNON)
+    if (gemm->kind == MESH_GEMM_SUMMA || gemm->kind == MESH_GEMM_ALLGATHER)
         return mesh_gemm_cycles(setup->spec, gemm->type, tile_largest(gemm->m, setup->rows), k, n);
     for (guint y = 0; y < setup->rows; y++) {
         double cycles = 0;

@@ -6,6 +6,7 @@
 
 #include "actors/kernels/kernels.h"
 #include "policies/mesh/tiles.h"
+#include <stdlib.h>
 
 enum { AXIS_A, AXIS_B, N_AXES };
 
@@ -16,7 +17,7 @@ typedef struct RingAxis {
     gboolean takes_part;
     guint first; /* part of its first tile along */
     guint along, across;
-    guint turn;           /* the part across by which the first alignment is long */
+    const guint *turns;   /* of its tiles across: by how many places they are aligned */
     const guint64 *sizes; /* of its tiles across: heights of A's, widths of B's */
     float **tiles;        /* numbers: [along · across] */
 } RingAxis;
@@ -27,7 +28,8 @@ typedef struct RingCore {
 
 typedef struct RingShared {
     GemmRing *rings[N_AXES];
-    guint alignment; /* steps */
+    guint alignment;      /* steps */
+    guint *turns[N_AXES]; /* of the tiles across: of all parts, or on a folded mesh of one line */
     RingCore *cores;
 } RingShared;
 
@@ -35,23 +37,17 @@ static const RingShared *shared_of(const GemmCore *core) {
     return core->run->shared;
 }
 
-static guint alignment_of(const RingAxis *axis, guint across) {
-    guint place = axis->ring->places[axis->turn + across];
-
-    return (axis->ring->n - place) % axis->ring->n;
-}
-
 /* Whether the tiles 'across' move in a step. */
 static gboolean moves(const GemmCore *core, const RingAxis *axis, guint across, guint step) {
     const RingShared *shared = shared_of(core);
 
-    return step >= shared->alignment || step < alignment_of(axis, across);
+    return step >= shared->alignment || step < axis->turns[across];
 }
 
 /* The part of k that is where 'part' lies, at the beginning of a step. */
 static guint depth_part(const GemmCore *core, const RingAxis *axis, guint part, guint across,
                         guint step) {
-    guint alignment = shared_of(core)->alignment, turn = alignment_of(axis, across);
+    guint alignment = shared_of(core)->alignment, turn = axis->turns[across];
     guint moved = step < alignment ? MIN(step, turn) : turn + step - alignment;
 
     return gemm_ring_part(axis->ring, part, moved);
@@ -255,10 +251,25 @@ static gboolean hold(GemmCore *core, GError **error) {
     return gemm_hold(core, elements, core->m * core->n, error);
 }
 
-/* The tiles across that a core's line stands for: its own, or on a folded mesh those that need the
- * longest alignment, by all places but one. */
-static guint turn_of(const RingAxis *axis, guint own) {
-    return own / axis->across * axis->across;
+static gint longer_first(gconstpointer a, gconstpointer b) {
+    const guint *left = a, *right = b;
+
+    return *left > *right ? -1 : *left < *right;
+}
+
+/* Of every part. On a folded mesh, where one line of 'across' tiles stands for all: the longest of
+ * any line, the second longest of any, and so on, since all lines wait for each other. */
+static guint *turns_new(const GemmRing *ring, guint across, gboolean folded) {
+    guint *turns = g_new(guint, ring->n);
+
+    for (guint part = 0; part < ring->n; part++)
+        turns[part] = (ring->n - ring->places[part]) % ring->n;
+    for (guint first = 0; folded && first < ring->n; first += across) {
+        qsort(turns + first, across, sizeof *turns, longer_first);
+        for (guint rank = 0; rank < across; rank++)
+            turns[rank] = MAX(turns[rank], turns[first + rank]);
+    }
+    return turns;
 }
 
 static void set_axes(GemmCore *core, RingCore *state) {
@@ -277,7 +288,7 @@ static void set_axes(GemmCore *core, RingCore *state) {
         axis->across = is_a ? run->tiles_y : run->tiles_x;
         axis->sizes = is_a ? core->heights : core->widths;
         guint own = (is_a ? core->core->y : core->core->x) * axis->across;
-        axis->turn = turn_of(axis, folded ? axis->ring->parts[1] : own);
+        axis->turns = shared->turns[a] + (folded ? 0 : own);
     }
     core->state = state;
 }
@@ -290,8 +301,10 @@ static void clear(GemmRun *run) {
     for (guint i = 0; i < run->n_cores; i++)
         for (guint a = 0; a < N_AXES; a++)
             drop_tiles(&shared->cores[i].axes[a]);
-    for (guint a = 0; a < N_AXES; a++)
+    for (guint a = 0; a < N_AXES; a++) {
         gemm_ring_free(shared->rings[a]);
+        g_free(shared->turns[a]);
+    }
     g_free(shared->cores);
     g_free(shared);
 }
@@ -306,6 +319,8 @@ static gboolean prepare(GemmRun *run, GError **error) {
         shared->rings[a] = gemm_ring_new(run, rule, a == AXIS_B, error);
         if (!shared->rings[a])
             return FALSE;
+        shared->turns[a] = turns_new(shared->rings[a], a == AXIS_A ? run->tiles_y : run->tiles_x,
+                                     run->setup->folded);
     }
     for (guint i = 0; i < run->n_cores; i++) {
         set_axes(&run->cores[i], &shared->cores[i]);

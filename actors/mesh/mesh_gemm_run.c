@@ -94,7 +94,7 @@ static guint64 *sizes_new(guint64 length, guint side) {
 /* Of the lines of 'tiles' tiles that of the most work: where tiles are multiplied one by one along
  * their heights, the one with most vector operations; then the longest. */
 static guint slowest_line(const GemmRun *run, const guint64 *sizes, guint tiles) {
-    gboolean single = run->rules == &gemm_ring_rules && sizes == run->heights;
+    gboolean single = run->rules != &gemm_panel_rules && sizes == run->heights;
     double most = -1;
     guint slowest = 0;
 

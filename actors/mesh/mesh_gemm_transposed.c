@@ -9,9 +9,9 @@
  * once. */
 #include "actors/mesh/mesh_gemm_edges.h"
 
+#include "actors/kernels/kernels.h"
 #include "policies/mesh/reduce_tree.h"
 #include "policies/mesh/tiles.h"
-#include <string.h>
 
 enum { UP, DOWN, N_WAYS }; /* from the root to the ends of the row */
 
@@ -46,17 +46,18 @@ static guint part_in(const GemmCore *core, guint j, guint step) {
     return gemm_ring_part(sums_of(core)->ring, state->edges->first + j, step);
 }
 
-static guint64 columns_in(const GemmCore *core, guint step) {
-    guint64 columns = 0;
+/* Tile j of the core's rows makes heights[j] × widths[its part of n] of a sum, one after another.
+ */
+static guint64 elements_in(const GemmCore *core, guint step) {
+    guint64 elements = 0;
 
     for (guint j = 0; j < core->run->tiles_y; j++)
-        columns += core->run->widths[part_in(core, j, step)];
-    return columns;
+        elements += core->heights[j] * core->run->widths[part_in(core, j, step)];
+    return elements;
 }
 
 static guint64 sum_wavelets(const GemmCore *core, guint step) {
-    return mesh_wavelets(core->run->setup->spec, core->run->gemm->type,
-                         core->m * columns_in(core, step));
+    return mesh_wavelets(core->run->setup->spec, core->run->gemm->type, elements_in(core, step));
 }
 
 static guint64 edge_wavelets(const GemmCore *core, const GemmEdge *edge, guint step) {
@@ -104,50 +105,50 @@ static void receive_b(GemmCore *core, guint step) {
         gemm_tile_drop(before[j]);
 }
 
-/* The columns of out[m × stride] that tile j makes: rows of A times rows of B. */
-static void multiply_tile(const GemmCore *core, guint j, guint64 n, float *out, guint64 stride) {
-    const SumCore *state = core->state;
-
-    for (guint64 row = 0; row < core->m; row++)
-        for (guint64 column = 0; column < n; column++) {
-            const float *a = core->tiles.a + row * core->k_x;
-            const float *b = state->b[j] + column * core->k_x;
+/* out[m × n] = rows of A times rows of B. */
+static void multiply_tile(const float *a, const float *b, const GemmSize *size, float *out) {
+    for (gsize i = 0; i < size->m; i++)
+        for (gsize j = 0; j < size->n; j++) {
             float sum = 0;
-            for (guint64 k = 0; k < core->k_x; k++)
-                sum += a[k] * b[k];
-            out[row * stride + column] = sum;
+            for (gsize k = 0; k < size->k; k++)
+                sum += a[i * size->k + k] * b[j * size->k + k];
+            out[i * size->n + j] = sum;
         }
 }
 
 static void multiply(GemmCore *core, guint step) {
     SumCore *state = core->state;
-    guint64 stride = columns_in(core, step), column = 0;
-    float *out = gemm_tile_new(core->m, stride);
+    const float *a = core->tiles.a;
+    float *out = gemm_tile_new(elements_in(core, step), 1);
 
-    for (guint j = 0; j < core->run->tiles_y; j++) {
-        guint64 n = core->run->widths[part_in(core, j, step)];
-        if (n > 0)
-            multiply_tile(core, j, n, out + column, stride);
-        column += n;
-    }
     gemm_tile_drop(state->part);
     state->part = out;
+    for (guint j = 0; j < core->run->tiles_y; j++) {
+        GemmSize size = {
+            .m = core->heights[j], .n = core->run->widths[part_in(core, j, step)], .k = core->k_x};
+        multiply_tile(a, state->b[j], &size, out);
+        a += size.m * size.k;
+        out += size.m * size.n;
+    }
 }
 
 static void compute(GemmCore *core, guint step) {
-    const MeshSpec *spec = core->run->setup->spec;
+    const GemmRun *run = core->run;
+    const MeshSpec *spec = run->setup->spec;
+    double cycles = 0;
 
     if (core->tiles.c)
         multiply(core, step);
-    gemm_compute(core, mesh_gemm_cycles(spec, core->run->gemm->type, core->m, core->k_x,
-                                        columns_in(core, step)) +
-                           spec->step_cycles);
+    for (guint j = 0; j < run->tiles_y; j++)
+        cycles += mesh_gemm_cycles(spec, run->gemm->type, core->heights[j], core->k_x,
+                                   run->widths[part_in(core, j, step)]);
+    gemm_compute(core, cycles + spec->step_cycles);
 }
 
 /* Adds the children's parts of a sum to the core's own. */
 static void gather(GemmCore *core, guint sum) {
     const SumCore *state = core->state;
-    guint64 n = core->m * columns_in(core, sum);
+    guint64 n = elements_in(core, sum);
 
     for (guint i = 0; i < state->n_children; i++) {
         float *part = (float *)gemm_receive(core, state->children[i], sum);
@@ -161,20 +162,19 @@ static void gather(GemmCore *core, guint sum) {
 
 /* Of the finished sum the columns that are the core's own. */
 static void add_to_c(GemmCore *core, guint sum, const float *values) {
-    guint64 stride = columns_in(core, sum), column = 0;
     guint own = core->core->x * core->run->tiles_x;
+    float *c = core->tiles.c;
 
-    for (guint j = 0; j < core->run->tiles_y; j++) {
+    for (guint j = 0; j < core->run->tiles_y; c += core->heights[j] * core->n, j++) {
         guint part = part_in(core, j, sum);
-        guint64 n = core->run->widths[part], at = 0;
+        guint64 n = core->run->widths[part], column = 0;
         if (part >= own && part < own + core->run->tiles_x) {
             for (guint before = own; before < part; before++)
-                at += core->run->widths[before];
-            for (guint64 i = 0; i < core->m * n; i++)
-                core->tiles.c[i / n * core->n + at + i % n] +=
-                    values[i / n * stride + column + i % n];
+                column += core->run->widths[before];
+            for (guint64 i = 0; i < core->heights[j] * n; i++)
+                c[i / n * core->n + column + i % n] += values[i];
         }
-        column += n;
+        values += core->heights[j] * n;
     }
 }
 
@@ -314,7 +314,7 @@ static gboolean hold(GemmCore *core, GError **error) {
     const GemmRun *run = core->run;
     guint64 rows = tile_largest(run->gemm->n, run->side);
     guint room = run->setup->rows == 1 ? 0 : MIN(run->tiles_y, GEMM_EDGES);
-    guint64 parts = core->m * rows * run->tiles_y * (1 + state->n_children);
+    guint64 parts = core->m * rows * (1 + state->n_children);
 
     return gemm_hold(core, core->k_x * (core->m + rows * (run->tiles_y + room)),
                      parts + core->m * core->n, error);
