@@ -1,8 +1,9 @@
 /* Phase grain: traffic over a mesh that neither folds nor would end as single flows (re-placing
  * weights, exchanging tiles all over the mesh, remote loads). Every route is walked, X first, and
  * counted exactly on each of its links; the phase then takes as long as the busiest link and the
- * longest route together. That is not what flows that share links would take: see
- * tests/engine/test_mesh_phase.c for how far apart the two are. */
+ * longest route together. On permutations of 8 × 8 to 24 × 24 cores that is 0.95 to 1.28 times as
+ * long as when the messages are simulated one by one; where they are relayed, 0.78 to 1.26 times
+ * (tests/engine/test_mesh_phase.c). */
 #ifndef ACTORS_MESH_PHASE_H
 #define ACTORS_MESH_PHASE_H
 
