@@ -9,6 +9,8 @@
 #include <simgrid/exec.h>
 #include <simgrid/mailbox.h>
 #include <simgrid/semaphore.h>
+#include <stdlib.h>
+#include <sys/mman.h>
 #include <xbt/config.h>
 #include <xbt/log.h>
 
@@ -67,15 +69,28 @@ static guint64 mapping_limit(void) {
     return g_ascii_strtoull(text, NULL, 10);
 }
 
+/* Makes the heap larger by so many bytes, in pages so large that touching them for the first time
+ * costs little: for hundreds of thousands of actors that is most of their making. */
+static void stock_heap(gsize bytes) {
+    const gsize huge_page = 2 << 20;
+
+    mallopt(M_MMAP_THRESHOLD, G_MAXINT);
+    mallopt(M_TRIM_THRESHOLD, G_MAXINT);
+    char *stock = malloc(bytes);
+    if (!stock)
+        return;
+    gsize misaligned = (gsize)stock % huge_page;
+    madvise(stock + (huge_page - misaligned), bytes - MIN(bytes, huge_page), MADV_HUGEPAGE);
+    free(stock);
+}
+
 void engine_expect_actors(guint n) {
     const guint64 others = 4096; /* mappings: libraries, heaps, the platform */
     if (2 * (guint64)n + others <= mapping_limit())
         return;
-    stack_kib = n > 100000 ? 8 : 16;
+    stack_kib = n > 50000 ? 8 : 16;
     sg_cfg_set_int("contexts/guard-size", 0);
-    /* Such stacks are from calloc, which clears what it does not know to be fresh from the system:
-     * with nothing kept in stock, that is nearly nothing, and untouched pages cost no memory. */
-    mallopt(M_TOP_PAD, 0);
+    stock_heap((gsize)n * ((gsize)stack_kib * 1024 + 4096));
 }
 
 sg_actor_t engine_actor_start(const char *name, sg_host_t host, void (*body)(int, char **),

@@ -26,8 +26,8 @@ EngineCounts engine_counts(void);
 
 /* Makes room for so many actors; before the first of them. Without this call, or for few, each has
  * a guarded stack of 64 KiB. More than the system's mappings allow to guard have stacks of 16 KiB
- * without guards, of which only touched pages take memory; beyond 100,000 of 8 KiB: enough for
- * calls of SimGrid (3.2 KB), but not for printing. */
+ * without guards; beyond 50,000, of 8 KiB: enough for calls of SimGrid (3.2 KB), but not for
+ * printing. */
 void engine_expect_actors(guint n);
 /* Starts an actor whose body gets 'data' through engine_actor_data. The actor is borrowed. */
 sg_actor_t engine_actor_start(const char *name, sg_host_t host, void (*body)(int, char **),
