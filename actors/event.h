@@ -46,7 +46,9 @@ typedef struct Event {
     guint micro_batch;
     guint prefill_requests, decode_requests; /* in the step */
     guint32 prefill_tokens;
-    double all_reduce_s;                 /* of the step's time, at its end */
+    double all_reduce_s; /* of the step's time, at its end */
+    gboolean transition; /* no step but, before one, weights and KV on their way to the layout that
+                            it wants (wafers) */
     const ServedRequest *const *members; /* the step's requests, first prefill then decode */
     /* TRANSFER */
     TransferPurpose purpose;

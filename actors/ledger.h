@@ -17,6 +17,7 @@ double time_integral_until(const TimeIntegral *quantity, double now_s);
 typedef struct StageTotals {
     double busy_s;       /* a step was running */
     double all_reduce_s; /* of it, in all-reduces */
+    double transition_s; /* of it, moving weights and KV between a wafer's layouts */
     guint64 steps;
 } StageTotals;
 

@@ -26,7 +26,7 @@ typedef struct NumericsSetup {
 
 typedef struct SimulationSetup {
     const Platform *platform;
-    const OpCosts *costs; /* of every operator of the plan */
+    const OpCosts *costs; /* of every operator of the plan, or of a wafer's phases */
     const Model *model;
     const Policy *policy;
     const Plan *plan;

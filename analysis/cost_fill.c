@@ -143,6 +143,8 @@ static void add_units(const CostFillInput *input, OpCosts *costs) {
 OpCosts *cost_fill(const CostFillInput *input, GError **error) {
     g_autoptr(OpCosts) costs = op_costs_new(cost_fill_modes(input->policy));
 
+    if (input->platform->kind == DEVICE_WAFER)
+        return g_steal_pointer(&costs); /* it has phases, and those are not filled here */
     add_units(input, costs);
     if (op_costs_modes(costs).reference)
         return g_steal_pointer(&costs);

@@ -1,12 +1,15 @@
 #include "analysis/experiment.h"
 
 #include "analysis/numbers.h"
+#include "analysis/wafer_fill.h"
 #include <stdio.h>
 
 void experiment_free(Experiment *experiment) {
     if (experiment == NULL) {
         return;
     }
+    g_clear_pointer(&experiment->wafer_pairs, g_array_unref);
+    g_clear_pointer(&experiment->wafer_costs, wafer_costs_free);
     g_clear_pointer(&experiment->plan, plan_free);
     g_clear_pointer(&experiment->policy, policy_free);
     g_clear_pointer(&experiment->workload, workload_spec_free);
@@ -103,20 +106,73 @@ static gboolean facts_find(Experiment *experiment, const Experiment *known, GErr
     return workload_scan(experiment->workload, experiment->seed, &experiment->facts, error);
 }
 
+static gboolean workload_count(Experiment *experiment, const Experiment *known,
+                               const YamlNode *place, GError **error) {
+    if (!facts_find(experiment, known, error)) {
+        return FALSE;
+    }
+    return experiment->facts.requests > 0 ||
+           yaml_error(place, INPUT_ERROR_VALUE, error, "the workload has no request to serve");
+}
+
+/* Grids that the policy leaves open, for the workload's average lengths. 'policy' gets them. */
+static gboolean wafers_tune(Experiment *experiment, const YamlNode *place, Policy *policy,
+                            GError **error) {
+    const WorkloadFacts *facts = &experiment->facts;
+    if (policy->wafer.prefill_grid > 0 && policy->wafer.decode_grid > 0) {
+        return TRUE;
+    }
+    WaferTuneInput input = {.costs = experiment->wafer_costs,
+                            .mesh = &experiment->platform->mesh,
+                            .model = experiment->model,
+                            .spec = policy->wafer,
+                            .max_context = policy->max_context > 0 ? policy->max_context
+                                                                   : experiment->model->max_context,
+                            .mean_prompt = wafer_tune_mean(facts->prompt_tokens, facts->requests),
+                            .mean_output = wafer_tune_mean(facts->output_tokens, facts->requests)};
+    g_autoptr(GError) cause = NULL;
+    experiment->wafer_pairs = wafer_tune(&input, &cause);
+    if (experiment->wafer_pairs == NULL) {
+        return yaml_error(policy_place(place, "wafer", NULL), INPUT_ERROR_CONFLICT, error,
+                          "no grid fits: %s", cause->message);
+    }
+    const WaferCandidate *chosen = &g_array_index(experiment->wafer_pairs, WaferCandidate, 0);
+    policy->wafer.prefill_grid = chosen->prefill_grid;
+    policy->wafer.decode_grid = chosen->decode_grid;
+    return TRUE;
+}
+
+/* Grids may depend on the workload, so on wafers that comes before the plan. */
+static gboolean wafers_plan(Experiment *experiment, const ExperimentFile *file,
+                            const Experiment *known, GError **error) {
+    const YamlNode *place = file->sections[SECTION_POLICY];
+    Policy policy = *experiment->policy;
+    experiment->wafer_costs = wafer_costs_new(experiment->platform);
+    if (!workload_count(experiment, known, file->sections[SECTION_WORKLOAD], error) ||
+        !wafers_tune(experiment, place, &policy, error)) {
+        return FALSE;
+    }
+    experiment->plan = plan_new(&policy, experiment->model, experiment->platform, place, error);
+    return experiment->plan != NULL;
+}
+
+static gboolean plan_make(Experiment *experiment, const ExperimentFile *file,
+                          const Experiment *known, GError **error) {
+    const Policy *policy = experiment->policy;
+    if (policy->mode == MODE_WAFER && experiment->platform->kind == DEVICE_WAFER) {
+        return wafers_plan(experiment, file, known, error);
+    }
+    experiment->plan = plan_new(policy, experiment->model, experiment->platform,
+                                file->sections[SECTION_POLICY], error);
+    return experiment->plan != NULL &&
+           workload_count(experiment, known, file->sections[SECTION_WORKLOAD], error);
+}
+
 static gboolean experiment_resolve(Experiment *experiment, const ExperimentFile *file,
                                    const Experiment *known, GError **error) {
     if (!search_is_absent(file, error) || !sections_read(experiment, file, error) ||
-        !numbers_resolve(experiment, file, error)) {
+        !numbers_resolve(experiment, file, error) || !plan_make(experiment, file, known, error)) {
         return FALSE;
-    }
-    experiment->plan = plan_new(experiment->policy, experiment->model, experiment->platform,
-                                file->sections[SECTION_POLICY], error);
-    if (experiment->plan == NULL || !facts_find(experiment, known, error)) {
-        return FALSE;
-    }
-    if (experiment->facts.requests == 0) {
-        return yaml_error(file->sections[SECTION_WORKLOAD], INPUT_ERROR_VALUE, error,
-                          "the workload has no request to serve");
     }
     const YamlNode *output = file->sections[SECTION_OUTPUT];
     const YamlNode *place = output == NULL ? file->root : output;
@@ -142,6 +198,18 @@ Experiment *experiment_load_beside(const Experiment *known, const char *path,
     g_autoptr(Experiment) experiment = g_new0(Experiment, 1);
     experiment->warnings = g_ptr_array_new_with_free_func(g_free);
     return experiment_resolve(experiment, file, known, error) ? g_steal_pointer(&experiment) : NULL;
+}
+
+WaferTimes *experiment_wafer_times(const Experiment *experiment, GError **error) {
+    const WorkloadFacts *facts = &experiment->facts;
+    guint64 most = experiment->plan->max_context; /* whoever asks for more is rejected */
+    WaferFillInput input = {.costs = experiment->wafer_costs,
+                            .platform = experiment->platform,
+                            .model = experiment->model,
+                            .plan = experiment->plan,
+                            .most_prompt = (guint32)MIN(facts->max_prompt_tokens, most),
+                            .most_context = (guint32)MIN(facts->max_total_tokens, most)};
+    return wafer_fill(&input, error);
 }
 
 void experiment_print_warnings(const Experiment *experiment) {
@@ -201,6 +269,21 @@ static void write_facts(GString *out, const WorkloadFacts *facts) {
     }
 }
 
+static void write_pairs(GString *out, const Experiment *experiment) {
+    const GArray *pairs = experiment->wafer_pairs;
+    for (guint i = 0; pairs != NULL && i < pairs->len; i++) {
+        const WaferCandidate *pair = &g_array_index(pairs, WaferCandidate, i);
+        g_autofree char *prefill = units_format_brief(pair->prefill_s, DIMENSION_SECONDS);
+        g_autofree char *transition = units_format_brief(pair->transition_s, DIMENSION_SECONDS);
+        g_autofree char *decode = units_format_brief(pair->decode_s, DIMENSION_SECONDS);
+        g_autofree char *request = units_format_brief(pair->request_s, DIMENSION_SECONDS);
+        g_string_append_printf(out,
+                               "#   %s prefill %u, decode %u x %u: %s + %s + %s a token = %s\n",
+                               i == 0 ? "chosen:" : "       ", pair->prefill_grid, pair->regions,
+                               pair->decode_grid, prefill, transition, decode, request);
+    }
+}
+
 char *experiment_write(const Experiment *experiment) {
     GString *out = g_string_new("version: 1\n");
     g_string_append_printf(out, "seed: %" G_GUINT64_FORMAT "\n", experiment->seed);
@@ -209,5 +292,6 @@ char *experiment_write(const Experiment *experiment) {
     }
     write_facts(out, &experiment->facts);
     plan_write_comments(experiment->plan, experiment->policy, experiment->model, out);
+    write_pairs(out, experiment);
     return g_string_free(out, FALSE);
 }

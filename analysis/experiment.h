@@ -4,6 +4,8 @@
 #define ANALYSIS_EXPERIMENT_H
 
 #include "analysis/slo.h"
+#include "analysis/wafer_tune.h"
+#include "platforms/wafer_times.h"
 #include "policies/plan.h"
 #include "workloads/experiment_file.h"
 #include "workloads/request_source.h"
@@ -16,10 +18,13 @@ typedef struct Experiment {
     Policy *policy;
     Plan *plan;
     Slo slo;
-    OutputSpec output;      /* its checkpoint is an absolute path */
-    char *checkpoint_shown; /* that path as it was given, for messages; or NULL */
-    WorkloadFacts facts;    /* the whole workload has been read once and is valid */
-    GPtrArray *warnings;    /* char *: right, but hardly what was meant */
+    OutputSpec output;       /* its checkpoint is an absolute path */
+    char *checkpoint_shown;  /* that path as it was given, for messages; or NULL */
+    WorkloadFacts facts;     /* the whole workload has been read once and is valid */
+    WaferCosts *wafer_costs; /* mode wafer: of the platform, for the fill; else NULL */
+    GArray *wafer_pairs;     /* WaferCandidate, the chosen one first, where grids were left open;
+                                else NULL */
+    GPtrArray *warnings;     /* char *: right, but hardly what was meant */
 } Experiment;
 
 /* Loads, validates, plans and scans the workload. 'path' is a file or the name of a shipped
@@ -31,6 +36,10 @@ Experiment *experiment_load_beside(const Experiment *known, const char *path,
                                    const char *const *overrides, GError **error);
 void experiment_free(Experiment *experiment);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Experiment, experiment_free)
+
+/* What the phases of its requests take on a wafer, simulated where it is not known yet; only in
+ * mode wafer. NULL and an error where that cannot be. The caller frees. */
+WaferTimes *experiment_wafer_times(const Experiment *experiment, GError **error);
 
 /* One line each on standard error. */
 void experiment_print_warnings(const Experiment *experiment);

@@ -13,7 +13,14 @@ OpCosts *experiment_run_costs(const Experiment *experiment, gboolean quiet, Cost
                            .quiet = quiet,
                            .memo = memo};
 
-    return cost_fill(&input, error);
+    g_autoptr(OpCosts) costs = cost_fill(&input, error);
+    if (costs == NULL || experiment->wafer_costs == NULL)
+        return g_steal_pointer(&costs);
+    WaferTimes *times = experiment_wafer_times(experiment, error);
+    if (times == NULL)
+        return NULL;
+    op_costs_take_wafer(costs, times);
+    return g_steal_pointer(&costs);
 }
 
 Metrics *experiment_run_metrics(const Experiment *experiment) {

@@ -8,7 +8,8 @@
 #include "analysis/experiment.h"
 #include "analysis/metrics.h"
 
-/* The operators' times that its plan needs (cost_fill.h); 'memo' may be NULL. Caller frees. */
+/* The times that its plan needs: of operators (cost_fill.h) or of a wafer's phases. 'memo' may be
+ * NULL. Caller frees. */
 OpCosts *experiment_run_costs(const Experiment *experiment, gboolean quiet, CostMemo *memo,
                               GError **error);
 /* The observer of its figures. Caller frees. */

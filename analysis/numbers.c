@@ -29,6 +29,12 @@ static gboolean prefix_cache_is_off(const Policy *policy, const YamlNode *place,
            yaml_error(place, INPUT_ERROR_CONFLICT, error, "numerics need 'prefix_cache: off'");
 }
 
+/* A wafer's phases are times of operators that were simulated apart. */
+static gboolean mode_is_computable(const Policy *policy, const YamlNode *place, GError **error) {
+    return policy->mode != MODE_WAFER || yaml_error(place, INPUT_ERROR_CONFLICT, error,
+                                                    "numerics are not simulated in mode 'wafer'");
+}
+
 static gboolean model_is_computable(const Model *model, const YamlNode *place, GError **error) {
     g_autoptr(GError) cause = NULL;
     return checkpoint_check(model, weights_limit_bytes(), &cause) ||
@@ -58,7 +64,8 @@ gboolean numbers_resolve(Experiment *experiment, const ExperimentFile *file, GEr
         return refuse_idle_keys(section, error);
     }
     const YamlNode *place = yaml_get(section, "numerics");
-    return prefix_cache_is_off(experiment->policy, place, error) &&
+    return mode_is_computable(experiment->policy, place, error) &&
+           prefix_cache_is_off(experiment->policy, place, error) &&
            model_is_computable(experiment->model, place, error) &&
            (experiment->output.checkpoint == NULL ||
             find_checkpoint(experiment, yaml_get(section, "checkpoint"),

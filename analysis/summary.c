@@ -165,8 +165,9 @@ static void print_head(GString *out, const SummaryInput *input) {
     if (partial[input->outcome] != NULL)
         g_string_append_printf(out, "%s\n", partial[input->outcome]);
     print_wrapped(out, plan);
-    g_string_append_printf(out, "%u of %u clusters, %s grain, seed %" G_GUINT64_FORMAT "\n",
+    g_string_append_printf(out, "%u of %u %s, %s grain, seed %" G_GUINT64_FORMAT "\n",
                            experiment->plan->clusters_used, platform_clusters(experiment->platform),
+                           experiment->policy->mode == MODE_WAFER ? "wafers" : "clusters",
                            summary_grain_name(experiment->policy->grain), experiment->seed);
 }
 

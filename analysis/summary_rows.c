@@ -57,7 +57,20 @@ static void append_replicas(GString *line, const char *role, const DecodeSpec *s
         spec->tp, spec->pp, spec->dp);
 }
 
-static char *plan_text(const Policy *policy) {
+/* "2 wafers, prefill 660, decode 3 x 360 (waferllm)" */
+static char *wafers_text(const Experiment *experiment) {
+    const WaferSpec *spec = &experiment->plan->wafer.spec;
+    return g_strdup_printf("%u wafer%s, prefill %" G_GUINT64_FORMAT ", decode %" G_GUINT64_FORMAT
+                           " x %" G_GUINT64_FORMAT " (%s)",
+                           experiment->plan->clusters_used,
+                           experiment->plan->clusters_used == 1 ? "" : "s", spec->prefill_grid,
+                           spec->regions, spec->decode_grid, wafer_system_names[spec->system]);
+}
+
+static char *plan_text(const Experiment *experiment) {
+    const Policy *policy = experiment->policy;
+    if (policy->mode == MODE_WAFER)
+        return wafers_text(experiment);
     GString *line = g_string_new(NULL);
     if (policy->pools > 1)
         g_string_append_printf(line, "%" G_GUINT64_FORMAT " x ", policy->pools);
@@ -74,7 +87,7 @@ static char *plan_text(const Policy *policy) {
 }
 
 char *summary_plan_line(const Experiment *experiment) {
-    g_autofree char *plan = plan_text(experiment->policy);
+    g_autofree char *plan = plan_text(experiment);
     return g_strdup_printf("%s on %s: %s", experiment->model->name, experiment->platform->name,
                            plan);
 }
@@ -103,7 +116,7 @@ static void add_head(SummaryRows *rows, const SummaryInput *input) {
                                            [OUTCOME_SOURCE_FAILED] = "source_failed"};
     const Experiment *experiment = input->experiment;
     const Policy *policy = experiment->policy;
-    g_autofree char *plan = plan_text(policy);
+    g_autofree char *plan = plan_text(experiment);
     SummarySection *head = summary_section_add(rows, NULL, NULL);
     guint64 partial = input->outcome != OUTCOME_FINISHED ? 1 : 0;
     summary_value_add(head, NULL,
@@ -344,6 +357,7 @@ SummaryRows *summary_rows_new(const SummaryInput *input) {
     add_whole(rows, input);
     add_steady(rows, input);
     summary_resources_add(rows, input);
+    summary_wafers_add(rows, input);
     summary_numbers_add(rows, input->numbers);
     return rows;
 }

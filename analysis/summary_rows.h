@@ -63,6 +63,8 @@ void summary_value_add(SummarySection *section, const char *label, SummaryCell c
 
 /* The sections on the machine's side: pools, buffers, network, energy. */
 void summary_resources_add(SummaryRows *rows, const SummaryInput *input);
+/* How wafers were used, and which grids were tried; nothing on other platforms. */
+void summary_wafers_add(SummaryRows *rows, const SummaryInput *input);
 /* The section on verified tokens; nothing for NULL. */
 void summary_numbers_add(SummaryRows *rows, const TokenCheckResult *check);
 

@@ -151,7 +151,8 @@ static guint stage_thread(const Timeline *timeline, const ReplicaPlan *replica, 
 static void put_step(Timeline *timeline, const Event *event, FlowSlice *slice) {
     gint64 end_ns = number_nanoseconds(event->time_s);
     gint64 all_reduce_ns = number_nanoseconds(event->all_reduce_s);
-    const char *name = event->decode_requests == 0    ? "prefill"
+    const char *name = event->transition              ? "transition"
+                       : event->decode_requests == 0  ? "prefill"
                        : event->prefill_requests == 0 ? "decode"
                                                       : "mixed";
     guint requests = event->prefill_requests + event->decode_requests;
@@ -216,7 +217,8 @@ static void on_step(Timeline *timeline, const Event *event) {
         put_step(timeline, event, &other);
     }
     put_step(timeline, event, &slice);
-    pass_members(timeline, event, &slice);
+    if (!event->transition)
+        pass_members(timeline, event, &slice);
     count_batch(timeline, event, slice.start_ns);
 }
 

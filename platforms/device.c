@@ -8,8 +8,13 @@ static const guint operations[N_OP_KINDS] = {
     [OP_SOFTMAX] = 8, [OP_SILU] = 9, [OP_MUL] = 1,         [OP_MASK] = 1};
 
 DeviceModel device_model(const Platform *platform, const OpCosts *costs) {
+    DeviceModel device = {.platform = platform, .costs = costs, .wafer = op_costs_wafer(costs)};
+
+    if (platform->kind == DEVICE_WAFER)
+        return device;
     g_assert((guint)platform->kind < G_N_ELEMENTS(classes));
-    return (DeviceModel){.class = classes[platform->kind], .platform = platform, .costs = costs};
+    device.class = classes[platform->kind];
+    return device;
 }
 
 double device_low_density_seconds(const Platform *platform, const Op *op) {

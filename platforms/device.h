@@ -28,9 +28,10 @@ typedef struct DeviceClass {
     double (*memory_capacity)(const DeviceModel *device); /* usable bytes */
 } DeviceClass;
 struct DeviceModel {
-    const DeviceClass *class;
+    const DeviceClass *class; /* NULL: a wafer, whose phases are known as a whole */
     const Platform *platform; /* borrowed */
     const OpCosts *costs;     /* borrowed: how operators are made and what was found of them */
+    const WaferTimes *wafer;  /* borrowed: of a wafer, else NULL */
 };
 
 /* The kinds there are; reach them through device_model. */

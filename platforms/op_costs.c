@@ -8,6 +8,7 @@ struct OpCosts {
     OpModes modes;
     GPtrArray *tables; /* OpCostTable */
     GPtrArray *units;  /* ModelUnits */
+    WaferTimes *wafer; /* NULL: none */
 };
 
 OpCostTable *op_cost_table_new(const OpCostKey *key) {
@@ -63,7 +64,17 @@ void op_costs_free(OpCosts *costs) {
         return;
     g_ptr_array_unref(costs->tables);
     g_ptr_array_unref(costs->units);
+    wafer_times_free(costs->wafer);
     g_free(costs);
+}
+
+void op_costs_take_wafer(OpCosts *costs, WaferTimes *times) {
+    g_assert(costs->wafer == NULL);
+    costs->wafer = times;
+}
+
+const WaferTimes *op_costs_wafer(const OpCosts *costs) {
+    return costs->wafer;
 }
 
 OpModes op_costs_modes(const OpCosts *costs) {

@@ -7,6 +7,7 @@
 #define PLATFORMS_OP_COSTS_H
 
 #include "platforms/platform.h"
+#include "platforms/wafer_times.h"
 #include "workloads/op_graph.h"
 
 /* How kernels are made; all zero is the optimised way. */
@@ -89,6 +90,9 @@ const ModelUnits *op_costs_units(const OpCosts *costs, const Model *model, guint
 void op_costs_add(OpCosts *costs, OpCostTable *table);
 guint op_costs_tables(const OpCosts *costs);
 const OpCostTable *op_costs_table(const OpCosts *costs, guint index);
+/* A wafer is known by its phases instead. Takes ownership of the times. */
+void op_costs_take_wafer(OpCosts *costs, WaferTimes *times);
+const WaferTimes *op_costs_wafer(const OpCosts *costs); /* NULL where there are none */
 /* TRUE when both are of the same operator, whatever parts of it they cover. */
 gboolean op_cost_same_operator(const OpCostKey *a, const OpCostKey *b);
 

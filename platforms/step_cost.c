@@ -84,10 +84,11 @@ static UnitCost attention_cost(const StepCost *cost, Segment segment) {
 StepCost *step_cost_new(const DeviceModel *device, const Model *model, StageShape shape) {
     g_assert(shape.tp > 0);
     StepCost *cost = g_new0(StepCost, 1);
-    *cost = (StepCost){.device = device,
-                       .model = model,
-                       .units = op_costs_units(device->costs, model, shape.tp),
-                       .shape = shape};
+    *cost = (StepCost){
+        .device = device,
+        .model = model,
+        .units = device->wafer != NULL ? NULL : op_costs_units(device->costs, model, shape.tp),
+        .shape = shape};
     cost->shared = g_array_new(FALSE, FALSE, sizeof(UnitCost));
     cost->head = g_array_new(FALSE, FALSE, sizeof(UnitCost));
     cost->decode = g_array_new(FALSE, FALSE, sizeof(double));
@@ -109,7 +110,31 @@ StageShape step_cost_shape(const StepCost *cost) {
     return cost->shape;
 }
 
+/* Seconds of a request's part of a step, which is all of it. Joules: busy power · time. */
+static UnitCost wafer_cost(const StepCost *cost, Segment segment) {
+    gboolean prompt = segment.past_tokens == 0;
+    double seconds = wafer_times_seconds(cost->device->wafer, prompt ? WAFER_PREFILL : WAFER_DECODE,
+                                         segment.past_tokens + segment.new_tokens);
+    const PowerSpec *power = &cost->device->platform->power;
+    double joules = seconds * (power->cluster_busy_watts - power->cluster_idle_watts);
+
+    g_assert(prompt || segment.new_tokens == 1);
+    return (UnitCost){.seconds = seconds, .compute_s = seconds, .joules = joules};
+}
+
+gboolean step_cost_has_phases(const StepCost *cost) {
+    return cost->device->wafer != NULL;
+}
+
+double step_cost_transition_seconds(const StepCost *cost, guint32 tokens) {
+    return wafer_times_seconds(cost->device->wafer, WAFER_TRANSITION, tokens);
+}
+
 UnitCost step_cost_batch(StepCost *cost, const BatchShape *batch) {
+    if (step_cost_has_phases(cost)) {
+        g_assert(batch->n_segments == 1);
+        return wafer_cost(cost, batch->segments[0]);
+    }
     guint64 tokens = 0;
     UnitCost attention = {0};
     for (gsize i = 0; i < batch->n_segments; i++) {
@@ -127,6 +152,8 @@ UnitCost step_cost_batch(StepCost *cost, const BatchShape *batch) {
 }
 
 static double compute_decode(StepCost *cost, guint32 batch) {
+    if (step_cost_has_phases(cost))
+        return 0; /* a decode step on a wafer is known by its context alone */
     return remembered(cost, cost->shared, batch, compute_shared).seconds +
            remembered(cost, cost->head, batch, compute_head).seconds;
 }
@@ -149,7 +176,10 @@ static void know_attention(StepCost *cost, guint32 context) {
             g_array_append_val(cost->attention, unknown);
     double *seconds = &g_array_index(cost->attention, double, context);
     if (isnan(*seconds))
-        *seconds = attention_cost(cost, (Segment){1, context - 1}).seconds * cost->shape.layers;
+        *seconds =
+            step_cost_has_phases(cost)
+                ? wafer_cost(cost, (Segment){1, context - 1}).seconds
+                : attention_cost(cost, (Segment){1, context - 1}).seconds * cost->shape.layers;
 }
 
 #define LANES 4 /* sums that do not wait for each other */

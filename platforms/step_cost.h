@@ -1,7 +1,8 @@
 /* What a step costs on a stage: the sum of unit costs over its layers, arranged so that a decode
  * step is cheap. Shared-weight operators depend on the number of tokens alone and are remembered by
  * it; so is the attention of one new token, by its context. A test holds this equal to the sum of
- * unit_cost over the operator graph. */
+ * unit_cost over the operator graph. A wafer's step is one prompt or one decoding request, and
+ * costs what is known of the phase as a whole. */
 #ifndef PLATFORMS_STEP_COST_H
 #define PLATFORMS_STEP_COST_H
 
@@ -36,5 +37,10 @@ double step_cost_head_seconds(StepCost *cost, guint32 sampled);
  * (two a layer; none when tp is 1). */
 double step_cost_all_reduce_bytes(const StepCost *cost, guint32 tokens);
 guint step_cost_all_reduces(const StepCost *cost);
+
+/* On a wafer, where prompts and decode steps want weights and KV in different places. */
+gboolean step_cost_has_phases(const StepCost *cost);
+/* Seconds from one layout to the other with the KV of 'tokens' tokens; 0: weights alone. */
+double step_cost_transition_seconds(const StepCost *cost, guint32 tokens);
 
 #endif

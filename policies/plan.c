@@ -26,7 +26,7 @@ static PoolLayout pool_layout(const Policy *policy) {
                                  .tp = (guint)policy->decode.tp,
                                  .pp = (guint)policy->decode.pp},
                        .replicas = (guint)policy->decode.dp};
-    if (policy->mode == MODE_COLOCATED)
+    if (policy->mode != MODE_PBD)
         return (PoolLayout){.parts = {decode}, .n_parts = 1};
     PoolPart prefill = {.shape = {.role = ROLE_PREFILL, .tp = 1, .pp = (guint)policy->prefill.pp},
                         .replicas = (guint)policy->prefill.dp};
@@ -239,6 +239,88 @@ static Plan *build(const BillInputs *inputs, const PoolLayout *layout) {
     return plan;
 }
 
+/* Wafers serve by phases of their own, and nothing else does. */
+static gboolean check_kind(const BillInputs *inputs, const YamlNode *place, GError **error) {
+    const Platform *platform = inputs->platform;
+    ServingMode mode = inputs->policy->mode;
+    if ((mode == MODE_WAFER) == (platform->kind == DEVICE_WAFER))
+        return TRUE;
+    return yaml_error(
+        policy_place(place, "mode", NULL), INPUT_ERROR_CONFLICT, error,
+        mode == MODE_WAFER
+            ? "mode '%s' needs a platform of kind 'wafer', which '%s' is not"
+            : "mode '%s' is not for platform '%s', which is of kind 'wafer': its mode "
+              "is 'wafer'",
+        policy_mode_names.names[mode], platform->name);
+}
+
+static gboolean check_wafers(const BillInputs *inputs, guint64 dp, const YamlNode *place,
+                             GError **error) {
+    guint available = platform_clusters(inputs->platform);
+    guint64 pools = inputs->policy->pools;
+    if (dp >= 1 && pools * dp <= available)
+        return TRUE;
+    return yaml_error(policy_place(place, "wafer", "dp"), INPUT_ERROR_CONFLICT, error,
+                      "the plan needs %" G_GUINT64_FORMAT " wafers (pools %" G_GUINT64_FORMAT
+                      " × dp %" G_GUINT64_FORMAT ") and platform '%s' has %u",
+                      pools * MAX(dp, 1), pools, MAX(dp, 1), inputs->platform->name, available);
+}
+
+/* The cause (taken over) at the grid that it speaks of. */
+static gboolean grid_error(const YamlNode *place, const char *grid, GError *cause, GError **error) {
+    yaml_error(policy_place(place, "wafer", grid), INPUT_ERROR_CONFLICT, error, "%s",
+               cause->message);
+    g_error_free(cause);
+    return FALSE;
+}
+
+static gboolean use_wafers(const BillInputs *inputs, const YamlNode *place, WaferUse *use,
+                           GError **error) {
+    WaferNeed need = {.model = inputs->model,
+                      .mesh = &inputs->platform->mesh,
+                      .spec = inputs->policy->wafer,
+                      .max_context = inputs->max_context};
+    GError *cause = NULL;
+    g_assert(need.spec.prefill_grid > 0 && need.spec.decode_grid > 0);
+    if (!wafer_use_prefill(&need, use, &cause))
+        return grid_error(place, "prefill_grid", cause, error);
+    if (!wafer_use_decode(&need, use, &cause))
+        return grid_error(place, "decode_grid", cause, error);
+    return TRUE;
+}
+
+/* What the regions hold, all of their cores together. */
+static void fill_wafer(ReplicaPlan *replica, const WaferUse *use) {
+    double grid = (double)use->spec.decode_grid;
+    double cores = (double)use->spec.regions * grid * grid;
+    replica->kv_tokens = wafer_use_tokens(use);
+    replica->stages[0].bill = (MemoryBill){
+        .weights = cores * use->weight_bytes,
+        .kv = cores * (use->usable_bytes - use->weight_bytes),
+        .usable = cores * use->usable_bytes,
+    };
+}
+
+static Plan *plan_wafers(const BillInputs *inputs, const YamlNode *place, GError **error) {
+    Policy policy = *inputs->policy;
+    BillInputs resolved = *inputs;
+    WaferUse use = {0};
+    if (policy.wafer.dp == 0)
+        policy.wafer.dp = platform_clusters(inputs->platform) / policy.pools;
+    policy.decode.dp = policy.wafer.dp;
+    resolved.policy = &policy;
+    if (!check_wafers(inputs, policy.wafer.dp, place, error) ||
+        !use_wafers(inputs, place, &use, error))
+        return NULL;
+    PoolLayout layout = pool_layout(&policy);
+    Plan *plan = build(&resolved, &layout);
+    plan->wafer = use;
+    plan->wafer.spec.dp = policy.wafer.dp;
+    for (guint i = 0; i < plan->n_replicas; i++)
+        fill_wafer(&plan->replicas[i], &use);
+    return plan;
+}
+
 Plan *plan_new(const Policy *policy, const Model *model, const Platform *platform,
                const YamlNode *place, GError **error) {
     BillInputs inputs = {.policy = policy,
@@ -246,14 +328,23 @@ Plan *plan_new(const Policy *policy, const Model *model, const Platform *platfor
                          .platform = platform,
                          .max_context =
                              policy->max_context > 0 ? policy->max_context : model->max_context};
+    if (!check_kind(&inputs, place, error) || !check_dense(&inputs, place, error) ||
+        !check_context(&inputs, place, error))
+        return NULL;
+    if (policy->mode == MODE_WAFER)
+        return plan_wafers(&inputs, place, error);
     PoolLayout layout = pool_layout(policy);
-    if (!check_dense(&inputs, place, error) || !check_context(&inputs, place, error) ||
-        !check_tp(policy, model, place, error) || !check_stages(&inputs, &layout, place, error) ||
+    if (!check_tp(policy, model, place, error) || !check_stages(&inputs, &layout, place, error) ||
         !check_clusters(&inputs, &layout, place, error) ||
         !check_prefix_cache(&inputs, &layout, place, error) ||
         !check_memory(&inputs, &layout, place, error))
         return NULL;
     return build(&inputs, &layout);
+}
+
+gboolean plan_holds(const Plan *plan, guint64 prompt_tokens, guint64 output_tokens) {
+    return plan->wafer.spec.decode_grid == 0 ||
+           wafer_use_holds(&plan->wafer, prompt_tokens, output_tokens);
 }
 
 void plan_free(Plan *plan) {

@@ -6,12 +6,13 @@
 
 #include "platforms/platform.h"
 #include "policies/policy.h"
+#include "policies/wafer_use.h"
 #include "workloads/model.h"
 
 typedef enum { ROLE_PREFILL, ROLE_DECODE, ROLE_COLOCATED, N_ROLES } ReplicaRole;
 const char *replica_role_name(ReplicaRole role);
 
-/* Memory of one cluster, in bytes. */
+/* Memory of one cluster, or of a wafer's regions together, in bytes. */
 typedef struct MemoryBill {
     double weights;
     double kv; /* what is left for KV (decode, colocated), or what eq. 13 asks (prefill) */
@@ -52,17 +53,24 @@ typedef struct Plan {
     guint clusters_used;
     guint clusters_available; /* on the platform */
     guint64 max_context;      /* tokens a request may reach */
+    WaferUse wafer;           /* of every wafer; mode wafer */
 } Plan;
 
 /* Places and checks. Errors name the rule and the numbers: TP must divide the heads and fit the KV
  * heads, PP ≤ layers, the pools must fit the platform, and one request of max_context (with
  * max_context reservation: every slot) must fit beside the weights. A memory error carries the bill
- * (THInfer eq. 12–16) and the smallest TP × PP that would fit. 'place' begins the message: the
- * policy section's node. Borrows nothing. */
+ * (THInfer eq. 12–16) and the smallest TP × PP that would fit. Mode wafer and platforms of kind
+ * wafer want each other; there, grids are decided already (not 0), wafers are replicas with one
+ * stage on one cluster, and wafer_use.h says what must fit. 'place' begins the message: the policy
+ * section's node. Borrows nothing. */
 Plan *plan_new(const Policy *policy, const Model *model, const Platform *platform,
                const YamlNode *place, GError **error);
 void plan_free(Plan *plan);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Plan, plan_free)
+
+/* Whether rows of a wafer's cores have room for a request's KV, whatever the tokens together; TRUE
+ * on other platforms. */
+gboolean plan_holds(const Plan *plan, guint64 prompt_tokens, guint64 output_tokens);
 
 /* The bill and the derived capacity as YAML comment lines ("# …\n"). */
 void plan_write_comments(const Plan *plan, const Policy *policy, const Model *model, GString *out);

@@ -94,15 +94,71 @@ static void write_formula(GString *out, const Policy *policy, const Model *model
                            d_emb, bytes);
 }
 
-void plan_write_comments(const Plan *plan, const Policy *policy, const Model *model, GString *out) {
+static KvCapacity capacity_under(const WaferUse *use, KvRule rule) {
+    KvLedgerSetup setup = {.rule = rule,
+                           .rows = (guint)use->spec.decode_grid,
+                           .room_bytes = use->usable_bytes - use->weight_bytes,
+                           .token_bytes = use->kv_token_bytes};
+    return kv_ledger_capacity(&setup);
+}
+
+static void write_wafer_kv(GString *out, const WaferUse *use) {
+    static const KvRule rules[] = {KV_SHIFT, KV_CONCAT};
     g_string_append_printf(out,
-                           "# plan: %u of %u clusters in %" G_GUINT64_FORMAT
-                           " pool%s; max_context %" G_GUINT64_FORMAT " tokens\n",
-                           plan->clusters_used, plan->clusters_available, policy->pools,
-                           policy->pools == 1 ? "" : "s", plan->max_context);
+                           "#   KV capacity: %" G_GUINT64_FORMAT " tokens, %" G_GUINT64_FORMAT
+                           " a row of cores; longest output from no "
+                           "prompt:",
+                           wafer_use_tokens(use), use->row_tokens);
+    for (guint i = 0; i < G_N_ELEMENTS(rules); i++) {
+        KvCapacity capacity = capacity_under(use, rules[i]);
+        g_string_append_printf(out, "%s %" G_GUINT64_FORMAT " by %s (skew %.3g)", i > 0 ? "," : "",
+                               capacity.new_tokens, kv_rule_names[rules[i]], capacity.skew);
+    }
+    g_string_append_c(out, '\n');
+}
+
+static void write_wafers(GString *out, const Plan *plan) {
+    const WaferUse *use = &plan->wafer;
+    const WaferSpec *spec = &use->spec;
+    guint64 regions = spec->regions, grid = spec->decode_grid;
+    g_string_append_printf(out,
+                           "# wafers: %" G_GUINT64_FORMAT
+                           " a pool, %s; prompts on %" G_GUINT64_FORMAT " × %" G_GUINT64_FORMAT
+                           " cores, decoding in %" G_GUINT64_FORMAT
+                           " region%s of %" G_GUINT64_FORMAT " × %" G_GUINT64_FORMAT "\n",
+                           spec->dp, wafer_system_names[spec->system], spec->prefill_grid,
+                           spec->prefill_grid, regions, regions == 1 ? "" : "s", grid, grid);
+    write_amount(out,
+                 "#   a prompt's core: a layer's weights, KV and buffers of a prompt of "
+                 "max_context ",
+                 use->prefill_bytes);
+    write_amount(out, " of ", use->usable_bytes);
+    write_amount(out, " usable\n#   a decode core: weights ", use->weight_bytes);
+    write_amount(out, " + room for KV ", use->usable_bytes - use->weight_bytes);
+    write_amount(out, ", a token ", use->kv_token_bytes);
+    g_string_append(out, " on each core of its row\n");
+    write_wafer_kv(out, use);
+}
+
+/* What there is to say of the clusters or wafers of 'plan'. */
+static void write_parts(GString *out, const Plan *plan, const Policy *policy, const Model *model) {
+    if (policy->mode == MODE_WAFER) {
+        write_wafers(out, plan);
+        return;
+    }
     write_formula(out, policy, model);
     write_role(out, plan, policy, ROLE_PREFILL);
     write_buffers(out, plan);
     write_role(out, plan, policy, ROLE_DECODE);
     write_role(out, plan, policy, ROLE_COLOCATED);
+}
+
+void plan_write_comments(const Plan *plan, const Policy *policy, const Model *model, GString *out) {
+    g_string_append_printf(out,
+                           "# plan: %u of %u %s in %" G_GUINT64_FORMAT
+                           " pool%s; max_context %" G_GUINT64_FORMAT " tokens\n",
+                           plan->clusters_used, plan->clusters_available,
+                           policy->mode == MODE_WAFER ? "wafers" : "clusters", policy->pools,
+                           policy->pools == 1 ? "" : "s", plan->max_context);
+    write_parts(out, plan, policy, model);
 }

@@ -3,10 +3,12 @@
 #ifndef POLICIES_POLICY_H
 #define POLICIES_POLICY_H
 
+#include "policies/mesh/kv_ledger.h"
+#include "policies/mesh/wafer_layer.h"
 #include "policies/rules.h"
 #include "workloads/yaml_reader.h"
 
-typedef enum { MODE_PBD, MODE_COLOCATED } ServingMode;
+typedef enum { MODE_PBD, MODE_COLOCATED, MODE_WAFER, N_MODES } ServingMode;
 typedef enum { PLACEMENT_PACKED, PLACEMENT_SPREAD } PlacementKind;
 typedef enum { KV_RESERVE_OUTPUT, KV_RESERVE_MAX_CONTEXT, KV_RESERVE_ON_DEMAND } KvReservation;
 typedef enum { KV_FORMULA_EXACT, KV_FORMULA_PAPER } KvFormula;
@@ -54,6 +56,16 @@ typedef struct DecodeSpec {
     double prefix_cache_bytes;
 } DecodeSpec;
 
+/* Wafers that each work on one request at a time, from its prompt to its last token. */
+typedef struct WaferSpec {
+    guint64 prefill_grid, decode_grid; /* cores a side; 0: chosen for the model and the workload */
+    guint64 regions; /* of that grid, each with some of the layers; 0: as few as hold a request */
+    WaferSystem system;
+    KvRule kv;      /* where a new token's KV goes (WaferLLM 4.3) */
+    guint64 k_tree; /* K of the sums' trees */
+    guint64 dp;     /* wafers in each pool; 0: all of the platform, shared by the pools */
+} WaferSpec;
+
 typedef struct Policy {
     ServingMode mode;
     guint64 pools; /* copies of the whole plan */
@@ -71,11 +83,14 @@ typedef struct Policy {
     LaunchPolicy launch;
     PrefillSpec prefill; /* mode pbd */
     BufferSpec buffer;   /* mode pbd */
-    DecodeSpec decode;   /* mode pbd, and under the key 'colocated' in that mode */
+    DecodeSpec decode;   /* mode pbd; under the key 'colocated' in that mode; in mode wafer what a
+                            wafer amounts to: one stage with one slot */
+    WaferSpec wafer;     /* mode wafer */
 } Policy;
 
-/* Reads the section. 'prefill', 'buffer', 'decode' belong to mode pbd and 'colocated' to mode
- * colocated: the others' presence is an error. Degrees of 0 are refused. */
+/* Reads the section. 'prefill', 'buffer', 'decode' belong to mode pbd, 'colocated' to mode
+ * colocated and 'wafer' to mode wafer: the others' presence is an error, and in mode wafer so is
+ * that of keys about clusters. Degrees of 0 are refused. */
 Policy *policy_read(const YamlNode *section, GError **error);
 void policy_free(Policy *policy);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Policy, policy_free)
@@ -85,7 +100,7 @@ void policy_write(const Policy *policy, guint indent, GString *out);
  * the nearest thing that was written when it was left to its default. 'group' and 'key' may be
  * NULL. Borrowed. */
 const YamlNode *policy_place(const YamlNode *section, const char *group, const char *key);
-/* "decode" or "colocated": the key whose mapping describes the pool that generates. */
+/* "decode", "colocated" or "wafer": the key whose mapping describes the pool that generates. */
 const char *policy_decode_key(ServingMode mode);
 
 /* The row of a key in the table of a mode's section, and where its value lies within a Policy.

@@ -7,8 +7,11 @@
 #define MOST_DEGREE 4096
 #define MOST_COPIES 1000000
 #define MOST_TOKENS 1000000000
+#define LEAST_GRID 3 /* a ring of interleaved neighbours */
+#define MOST_GRID 10000
+#define MOST_K 64
 
-static const char *const mode_names[] = {"pbd", "colocated"};
+static const char *const mode_names[] = {"pbd", "colocated", "wafer"};
 static const char *const placement_names[] = {"packed", "spread"};
 static const char *const grain_names[] = {"step", "operator"};
 static const char *const reservation_names[] = {"output", "max_context", "on_demand"};
@@ -18,6 +21,8 @@ static const char *const operators_names[] = {"reference", "optimised"};
 static const char *const fusion_names[] = {"off", "on"};
 static const char *const attention_names[] = {"unfused", "flash", "mt"};
 static const char *const launch_names[] = {"per_operator", "unified"};
+static const char *const automatic[] = {"auto"};
+static const char *const every[] = {"all"};
 static const char *const routing_names[] = {ROUTING_RULES(RULE_NAME)};
 static const char *const admission_names[] = {ADMISSION_RULES(RULE_NAME)};
 static const char *const backpressure_names[] = {BACKPRESSURE_RULES(RULE_NAME)};
@@ -103,9 +108,36 @@ static const YamlField colocated_fields[] = {
      .help = "room for them in each replica"},
 };
 
+#define GRID(name, member)                                                                         \
+    COUNT(name, WaferSpec, member), .fallback = "auto", .names = YAML_ENUM_OF(automatic),          \
+                                    .min = LEAST_GRID, .max = MOST_GRID
+
+static const YamlField wafer_fields[] = {
+    {GRID("prefill_grid", prefill_grid), .help = "cores a side that a prompt is computed on"},
+    {GRID("decode_grid", decode_grid), .help = "cores a side of each region that generates"},
+    {COUNT("regions", WaferSpec, regions), .fallback = "auto", .names = YAML_ENUM_OF(automatic),
+     .min = 1, .max = MOST_DEGREE, .help = "of the decode grid, one after another on the wafer"},
+    {.key = "system",
+     .kind = YAML_FIELD_ENUM,
+     .fallback = "waferllm",
+     .names = {wafer_system_names, N_WAFER_SYSTEMS},
+     .offset = offsetof(WaferSpec, system),
+     .help = "whose division of the work and communication"},
+    {.key = "kv",
+     .kind = YAML_FIELD_ENUM,
+     .fallback = "shift",
+     .names = {kv_rule_names, N_KV_RULES},
+     .offset = offsetof(WaferSpec, kv),
+     .help = "new KV is shifted up until all rows of cores have as much, or stays in the last"},
+    {COUNT("k_tree", WaferSpec, k_tree), .fallback = "2", .min = 1, .max = MOST_K,
+     .help = "levels of the trees that sums are made by"},
+    {COUNT("dp", WaferSpec, dp), .fallback = "all", .names = YAML_ENUM_OF(every), .min = 1,
+     .max = MOST_COPIES, .help = "wafers in each pool, each a replica"},
+};
+
 static const YamlField common_fields[] = {
     {CHOICE("mode", Policy, mode, mode_names),
-     .help = "prefill, buffer and decode apart (pbd), or one pool that does it all"},
+     .help = "prefill, buffer and decode apart (pbd), one pool that does it all, or wafers"},
     {COUNT("pools", Policy, pools), .fallback = "1", .min = 1, .max = MOST_COPIES,
      .help = "copies of the whole plan"},
     {CHOICE("placement", Policy, placement, placement_names), .fallback = "packed",
@@ -144,6 +176,15 @@ static const YamlField colocated_groups[] = {
     {GROUP("colocated", decode, colocated_fields), .help = "the pool that does it all"},
 };
 
+static const YamlField wafer_groups[] = {
+    {GROUP("wafer", wafer, wafer_fields), .help = "the wafers, which do it all"},
+};
+
+/* Common keys that say how clusters are used and what runs on them: not for wafers. */
+static const char *const cluster_keys[] = {"placement", "grain",     "kv_formula",
+                                           "overhead",  "operators", "fusion",
+                                           "attention", "launch",    NULL};
+
 /* The groups that a mode adds to the common keys. */
 static const struct {
     const YamlField *fields;
@@ -151,6 +192,7 @@ static const struct {
 } mode_groups[] = {
     [MODE_PBD] = {pbd_groups, G_N_ELEMENTS(pbd_groups)},
     [MODE_COLOCATED] = {colocated_groups, G_N_ELEMENTS(colocated_groups)},
+    [MODE_WAFER] = {wafer_groups, G_N_ELEMENTS(wafer_groups)},
 };
 
 /* The whole section's table in one mode. */
@@ -159,16 +201,22 @@ typedef struct SectionTable {
     gsize n_fields;
 } SectionTable;
 
+static gboolean is_common(const YamlField *field, ServingMode mode) {
+    return mode != MODE_WAFER || !g_strv_contains(cluster_keys, field->key);
+}
+
 static SectionTable section_table(ServingMode mode) {
-    SectionTable table = {.n_fields = G_N_ELEMENTS(common_fields) + mode_groups[mode].n_fields};
-    memcpy(table.fields, common_fields, sizeof common_fields);
-    memcpy(table.fields + G_N_ELEMENTS(common_fields), mode_groups[mode].fields,
-           mode_groups[mode].n_fields * sizeof(YamlField));
+    SectionTable table = {.n_fields = 0};
+    for (gsize i = 0; i < G_N_ELEMENTS(common_fields); i++)
+        if (is_common(&common_fields[i], mode))
+            table.fields[table.n_fields++] = common_fields[i];
+    for (gsize i = 0; i < mode_groups[mode].n_fields; i++)
+        table.fields[table.n_fields++] = mode_groups[mode].fields[i];
     return table;
 }
 
 const char *policy_decode_key(ServingMode mode) {
-    return mode == MODE_PBD ? "decode" : "colocated";
+    return mode == MODE_PBD ? "decode" : mode_names[mode];
 }
 
 static const YamlField *find_field(const YamlField *fields, gsize n_fields, const char *key) {
@@ -209,25 +257,28 @@ const YamlNode *policy_place(const YamlNode *section, const char *group, const c
     return place;
 }
 
-/* The key itself, where it stands in a mapping, or NULL. */
-static const YamlNode *key_node(const YamlNode *mapping, const char *key) {
-    for (guint i = 0; i < mapping->keys->len; i++) {
-        const YamlNode *candidate = g_ptr_array_index(mapping->keys, i);
-        if (strcmp(candidate->text, key) == 0)
-            return candidate;
-    }
-    return NULL;
+/* Whose group a key is: N_MODES when it is none. */
+static ServingMode mode_of_group(const char *key) {
+    for (ServingMode mode = 0; mode < N_MODES; mode++)
+        for (gsize i = 0; i < mode_groups[mode].n_fields; i++)
+            if (strcmp(mode_groups[mode].fields[i].key, key) == 0)
+                return mode;
+    return N_MODES;
 }
 
-/* Refuses the groups of the other mode. */
+/* Refuses the groups of the other modes, and for wafers what is said of clusters. */
 static gboolean check_groups(const YamlNode *section, ServingMode mode, GError **error) {
-    ServingMode other = mode == MODE_PBD ? MODE_COLOCATED : MODE_PBD;
-    for (gsize i = 0; i < mode_groups[other].n_fields; i++) {
-        const YamlNode *key = key_node(section, mode_groups[other].fields[i].key);
-        if (key != NULL)
+    for (guint i = 0; i < section->keys->len; i++) {
+        const YamlNode *key = g_ptr_array_index(section->keys, i);
+        ServingMode other = mode_of_group(key->text);
+        if (other != N_MODES && other != mode)
             return yaml_error(key, INPUT_ERROR_CONFLICT, error,
                               "'%s' belongs to mode '%s', and this is '%s'", key->text,
                               mode_names[other], mode_names[mode]);
+        if (mode == MODE_WAFER && g_strv_contains(cluster_keys, key->text))
+            return yaml_error(key, INPUT_ERROR_CONFLICT, error,
+                              "'%s' is about clusters, and in mode 'wafer' there are none",
+                              key->text);
     }
     return TRUE;
 }
@@ -278,6 +329,8 @@ static gboolean check_section(const YamlNode *section, const Policy *policy, GEr
     const DecodeSpec *decode = &policy->decode;
     if (!check_batching(section, policy, error))
         return FALSE;
+    if (policy->mode == MODE_WAFER)
+        return TRUE;
     if (policy->mode == MODE_COLOCATED)
         return check_prefix_cache(section, "colocated", decode->prefix_cache,
                                   decode->prefix_cache_bytes, error);
@@ -289,11 +342,23 @@ static gboolean check_section(const YamlNode *section, const Policy *policy, GEr
 /* Without a mode, the table that fits what is written reports that it is missing. */
 static gboolean read_mode(const YamlNode *section, ServingMode *mode, GError **error) {
     const YamlNode *node = yaml_get(section, "mode");
-    int value = yaml_get(section, "colocated") != NULL ? MODE_COLOCATED : MODE_PBD;
+    int value = yaml_get(section, "colocated") != NULL ? MODE_COLOCATED
+                : yaml_get(section, "wafer") != NULL   ? MODE_WAFER
+                                                       : MODE_PBD;
     if (node != NULL && !yaml_read_enum(node, policy_mode_names, &value, error))
         return FALSE;
     *mode = (ServingMode)value;
     return node == NULL || check_groups(section, *mode, error);
+}
+
+/* One request at a time, its prompt on its own and whole. */
+static DecodeSpec one_slot(const WaferSpec *wafer) {
+    return (DecodeSpec){.tp = 1,
+                        .pp = 1,
+                        .dp = wafer->dp,
+                        .slots = 1,
+                        .batching = BATCHING_CONTINUOUS,
+                        .max_batch_tokens = 1};
 }
 
 Policy *policy_read(const YamlNode *section, GError **error) {
@@ -302,8 +367,11 @@ Policy *policy_read(const YamlNode *section, GError **error) {
         return NULL;
     SectionTable table = section_table(mode);
     g_autoptr(Policy) policy = g_new0(Policy, 1);
-    if (!yaml_read_fields(section, table.fields, table.n_fields, policy, error) ||
-        !check_section(section, policy, error))
+    if (!yaml_read_fields(section, table.fields, table.n_fields, policy, error))
+        return NULL;
+    if (mode == MODE_WAFER)
+        policy->decode = one_slot(&policy->wafer);
+    if (!check_section(section, policy, error))
         return NULL;
     return g_steal_pointer(&policy);
 }

@@ -134,6 +134,31 @@ static guint64 count_bound(double bound) {
     return (guint64)ceil(CLAMP(bound, 0, MAX_COUNT));
 }
 
+/* A number, or a word that stands for one. */
+static gboolean read_count(const YamlNode *node, const YamlField *field, guint64 *value,
+                           GError **error) {
+    const YamlEnum names = field->names;
+    gboolean scalar = node->type == YAML_SCALAR && !node->quoted;
+    double number;
+    for (gsize i = 0; scalar && i < names.n_names; i++) {
+        if (strcmp(names.names[i], node->text) == 0) {
+            *value = i;
+            return TRUE;
+        }
+    }
+    if (names.n_names > 0 &&
+        (!scalar || units_parse(node->text, DIMENSION_COUNT, &number) != NULL)) {
+        g_autofree char *words = list_names(names);
+        g_autofree char *found = yaml_describe(node);
+        g_autofree char *hint =
+            scalar ? near_miss_hint(node->text, names.names, names.n_names) : g_strdup("");
+        return yaml_error(node, INPUT_ERROR_VALUE, error,
+                          "expected %s or a whole number for '%s', not %s%s", words, field->key,
+                          found, hint);
+    }
+    return yaml_read_count(node, count_bound(field->min), count_bound(field->max), value, error);
+}
+
 static gboolean read_value(const YamlNode *node, const YamlField *field, gpointer slot,
                            GError **error) {
     Section section = {node, node, field->key, field->fields, field->n_fields};
@@ -141,7 +166,7 @@ static gboolean read_value(const YamlNode *node, const YamlField *field, gpointe
     case YAML_FIELD_BOOL:
         return yaml_read_bool(node, slot, error);
     case YAML_FIELD_COUNT:
-        return yaml_read_count(node, count_bound(field->min), count_bound(field->max), slot, error);
+        return read_count(node, field, slot, error);
     case YAML_FIELD_REAL:
         return yaml_read_real(node, field->dimension, field->min, field->max, slot, error);
     case YAML_FIELD_ENUM:
@@ -258,6 +283,13 @@ static gboolean is_zero(const YamlField *field, gconstpointer slot) {
     return TRUE;
 }
 
+static void write_count(GString *out, const YamlField *field, guint64 count) {
+    if (count < field->names.n_names)
+        g_string_append(out, field->names.names[count]);
+    else
+        g_string_append_printf(out, "%" G_GUINT64_FORMAT, count);
+}
+
 static void write_value(GString *out, const YamlField *field, gconstpointer slot) {
     g_autofree char *number = NULL;
     switch (field->kind) {
@@ -265,7 +297,7 @@ static void write_value(GString *out, const YamlField *field, gconstpointer slot
         g_string_append(out, *(const gboolean *)slot ? "true" : "false");
         break;
     case YAML_FIELD_COUNT:
-        g_string_append_printf(out, "%" G_GUINT64_FORMAT, *(const guint64 *)slot);
+        write_count(out, field, *(const guint64 *)slot);
         break;
     case YAML_FIELD_REAL:
         number = units_format(*(const double *)slot, field->dimension);

@@ -94,7 +94,7 @@ typedef struct YamlField {
     Dimension dimension;            /* YAML_FIELD_REAL */
     double min, max;                /* COUNT and REAL, inclusive. max 0: no upper bound; min
                                        YAML_ABOVE_ZERO: 0 is excluded, -INFINITY: no lower bound */
-    YamlEnum names;                 /* YAML_FIELD_ENUM */
+    YamlEnum names;                 /* YAML_FIELD_ENUM; of a COUNT: words that stand for 0, 1 … */
     const struct YamlField *fields; /* YAML_FIELD_SECTION */
     gsize n_fields;
     const char *help; /* one line, for the generated documentation */

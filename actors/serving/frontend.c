@@ -60,7 +60,8 @@ static RejectReason reject_reason(const Simulation *simulation, const Request *r
     guint64 total = (guint64)request->prompt_tokens + request->output_tokens;
     if (total > simulation->setup.plan->max_context)
         return REJECT_CONTEXT;
-    if (total > simulation->max_kv_tokens)
+    if (total > simulation->max_kv_tokens ||
+        !plan_holds(simulation->setup.plan, request->prompt_tokens, request->output_tokens))
         return REJECT_KV_CAPACITY;
     /* After a preemption all of it but the last token may have to pass the buffer again. */
     gboolean again = simulation->setup.policy->kv_reservation == KV_RESERVE_ON_DEMAND;

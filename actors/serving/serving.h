@@ -122,6 +122,7 @@ struct Stage {
     gboolean idle;         /* waits for work */
     GArray *segments;      /* Segment: scratch for step_cost_batch */
     double now_s;          /* the stage's own clock: dates are summed here, step by step */
+    gboolean decoding;     /* on a wafer: weights lie as decode steps want them, not prompts */
     double ring_fixed_s, ring_per_byte_s; /* of one all-reduce, with nobody else about */
     gboolean ring_shared;                 /* its links carry other traffic: run it as flows */
     guint transfers_pending;              /* flows of its own all-reduce */

@@ -172,7 +172,8 @@ static void fast_forward(Stage *stage, Step *step) {
     count_private_all_reduce(stage, step, forward->done);
 }
 
-static void report_step(Stage *stage, const Step *step, double start_s, double all_reduce_s) {
+/* An event about the stage and the requests of a step, from 'start_s' to now. */
+static void report(Stage *stage, const Step *step, double start_s, const Event *what) {
     Simulation *simulation = stage->replica->simulation;
     if (!simulation->steps_wanted)
         return;
@@ -193,7 +194,8 @@ static void report_step(Stage *stage, const Step *step, double start_s, double a
                    .prefill_requests = n_chunks,
                    .decode_requests = step->decodes,
                    .prefill_tokens = step->prefill_tokens,
-                   .all_reduce_s = all_reduce_s,
+                   .all_reduce_s = what->all_reduce_s,
+                   .transition = what->transition,
                    .members = members};
     simulation_emit(simulation, &event);
 }
@@ -212,9 +214,31 @@ static void account_step(Stage *stage, const Step *step, double start_s) {
     totals->last_busy_s = MAX(totals->last_busy_s, stage->now_s);
 }
 
-static void run(Stage *stage, Step *step) {
-    double start_s = stage->now_s, all_reduce_before = stage->totals->all_reduce_s;
-    numerics_run_step(stage->replica->simulation->numerics, stage, step);
+/* A wafer that turns from prompts to decoding, or back, first moves weights to where the next
+ * phase wants them, and a prompt's KV with them (WaferLLM 4.4). FALSE: the run was stopped. */
+static gboolean change_phase(Stage *stage, const Step *step) {
+    Simulation *simulation = stage->replica->simulation;
+    gboolean decoding = step->decodes > 0;
+    if (!step_cost_has_phases(stage->cost) || decoding == stage->decoding)
+        return TRUE;
+    guint64 tokens = decoding ? decode_past_tokens(step->batch->members->pdata[0]) : 0;
+    double start_s = stage->now_s;
+    double end_s = start_s + step_cost_transition_seconds(stage->cost, (guint32)tokens);
+    wait_until(stage, end_s);
+    if (engine_now() < end_s) {
+        stage->now_s = engine_now();
+        return FALSE;
+    }
+    stage->now_s = end_s;
+    stage->decoding = decoding;
+    stage->totals->busy_s += end_s - start_s;
+    stage->totals->transition_s += end_s - start_s;
+    simulation_advance(simulation, end_s);
+    report(stage, step, start_s, &(Event){.transition = TRUE});
+    return TRUE;
+}
+
+static void pass_step(Stage *stage, Step *step) {
     if (stage->replica->simulation->setup.policy->grain == GRAIN_OPERATOR) {
         operator_grain_run(stage, step);
         stage->now_s = engine_now();
@@ -223,9 +247,22 @@ static void run(Stage *stage, Step *step) {
     } else {
         run_at_step_grain(stage, step);
     }
+}
+
+static void run(Stage *stage, Step *step) {
+    double all_reduce_before = stage->totals->all_reduce_s, first_s = stage->now_s;
+    numerics_run_step(stage->replica->simulation->numerics, stage, step);
+    if (!change_phase(stage, step)) {
+        step->repeats = 0;
+        account_step(stage, step, first_s);
+        return;
+    }
+    double start_s = stage->now_s;
+    pass_step(stage, step);
     engine_yield(); /* what else is due now may join the next step */
     account_step(stage, step, start_s);
-    report_step(stage, step, start_s, stage->totals->all_reduce_s - all_reduce_before);
+    report(stage, step, start_s,
+           &(Event){.all_reduce_s = stage->totals->all_reduce_s - all_reduce_before});
 }
 
 static gint by_hop(gconstpointer a, gconstpointer b, gpointer unused) {

@@ -1,6 +1,6 @@
 #include "tests/engine/run.h"
 
-#include "analysis/cost_fill.h"
+#include "analysis/experiment_run.h"
 #include "analysis/invariants.h"
 #include "analysis/summary.h"
 #include <math.h>
@@ -89,12 +89,7 @@ static void keep_totals(RunResult *result, const Experiment *experiment, const L
 
 OpCosts *costs_of(const Experiment *experiment) {
     g_autoptr(GError) error = NULL;
-    CostFillInput input = {.platform = experiment->platform,
-                           .model = experiment->model,
-                           .policy = experiment->policy,
-                           .plan = experiment->plan,
-                           .quiet = TRUE};
-    OpCosts *costs = cost_fill(&input, &error);
+    OpCosts *costs = experiment_run_costs(experiment, TRUE, NULL, &error);
     g_assert_no_error(error);
     return costs;
 }

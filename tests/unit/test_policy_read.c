@@ -98,6 +98,42 @@ static void the_switches_of_the_operators_are_read(void) {
     g_assert_cmpint(policy->launch, ==, LAUNCH_PER_OPERATOR);
 }
 
+static void a_wafer_is_a_replica_with_one_slot(void) {
+    g_autoptr(GError) error = NULL;
+    g_autoptr(Policy) policy = read_text("mode: wafer", &error);
+    g_assert_no_error(error);
+    g_assert_cmpint(policy->mode, ==, MODE_WAFER);
+    g_assert_cmpuint(policy->wafer.prefill_grid, ==, 0); /* auto */
+    g_assert_cmpuint(policy->wafer.decode_grid, ==, 0);
+    g_assert_cmpint(policy->wafer.system, ==, WAFER_WAFERLLM);
+    g_assert_cmpint(policy->wafer.kv, ==, KV_SHIFT);
+    g_assert_cmpuint(policy->wafer.k_tree, ==, 2);
+    g_assert_cmpuint(policy->wafer.dp, ==, 0); /* all */
+    g_assert_cmpuint(policy->decode.tp, ==, 1);
+    g_assert_cmpuint(policy->decode.pp, ==, 1);
+    g_assert_cmpuint(policy->decode.slots, ==, 1);
+    g_assert_cmpint(policy->decode.batching, ==, BATCHING_CONTINUOUS);
+    g_assert_cmpint(policy->grain, ==, GRAIN_STEP);
+}
+
+static void a_wafer_s_grids_are_read(void) {
+    g_autoptr(GError) error = NULL;
+    g_autoptr(Policy) policy =
+        read_text("{mode: wafer, routing: round_robin, wafer: {prefill_grid: 660, decode_grid: "
+                  "auto, regions: 5, system: t10, kv: concat, k_tree: 3, dp: 4}}",
+                  &error);
+    g_assert_no_error(error);
+    g_assert_cmpuint(policy->wafer.prefill_grid, ==, 660);
+    g_assert_cmpuint(policy->wafer.decode_grid, ==, 0);
+    g_assert_cmpuint(policy->wafer.regions, ==, 5);
+    g_assert_cmpint(policy->wafer.system, ==, WAFER_T10);
+    g_assert_cmpint(policy->wafer.kv, ==, KV_CONCAT);
+    g_assert_cmpuint(policy->wafer.k_tree, ==, 3);
+    g_assert_cmpuint(policy->wafer.dp, ==, 4);
+    g_assert_cmpuint(policy->decode.dp, ==, 4);
+    g_assert_cmpint(policy->routing, ==, ROUTING_ROUND_ROBIN);
+}
+
 static char *write_text(const Policy *policy) {
     GString *out = g_string_new(NULL);
     policy_write(policy, 0, out);
@@ -116,6 +152,9 @@ static void what_is_written_reads_back_the_same(void) {
         "prefill: {chunk_tokens: 256, prefix_cache: lru, prefix_cache_bytes: 3 GB}, "
         "buffer: {clusters: 3, backpressure: off, high_watermark: 0.5, low_watermark: 0.25}, "
         "decode: {tp: 2, pp: 3, dp: 4, slots: 5}}",
+        "mode: wafer",
+        "{mode: wafer, pools: 2, max_context: 4096, kv_reservation: max_context, wafer: "
+        "{prefill_grid: 660, decode_grid: auto, system: ladder, kv: concat, k_tree: 4, dp: 3}}",
     };
     for (guint i = 0; i < G_N_ELEMENTS(texts); i++) {
         g_autoptr(GError) error = NULL;
@@ -143,7 +182,8 @@ static const BadText bad_texts[] = {
     {"mode_misspelt", "mod: pbd", "p.yaml:1:1: unknown key 'mod' (did you mean 'mode'?)",
      INPUT_ERROR_UNKNOWN},
     {"mode_unknown", "mode: pdb",
-     "p.yaml:1:7: unknown mode 'pdb' (did you mean 'pbd'?); expected 'pbd' or 'colocated'",
+     "p.yaml:1:7: unknown mode 'pdb' (did you mean 'pbd'?); expected 'pbd', 'colocated' or "
+     "'wafer'",
      INPUT_ERROR_UNKNOWN},
     {"buffer_in_colocated", "mode: colocated\nbuffer:\n  clusters: 2",
      "p.yaml:2:1: 'buffer' belongs to mode 'pbd', and this is 'colocated'", INPUT_ERROR_CONFLICT},
@@ -154,6 +194,37 @@ static const BadText bad_texts[] = {
     {"colocated_in_pbd", "mode: pbd\ncolocated: {tp: 2}",
      "p.yaml:2:1: 'colocated' belongs to mode 'colocated', and this is 'pbd'",
      INPUT_ERROR_CONFLICT},
+    {"wafer_in_colocated", "mode: colocated\nwafer: {}",
+     "p.yaml:2:1: 'wafer' belongs to mode 'wafer', and this is 'colocated'", INPUT_ERROR_CONFLICT},
+    {"decode_in_wafer", "mode: wafer\ndecode: {tp: 2}",
+     "p.yaml:2:1: 'decode' belongs to mode 'pbd', and this is 'wafer'", INPUT_ERROR_CONFLICT},
+    {"no_mode_beside_wafer", "wafer: {dp: 2}", "p.yaml:1:1: missing key 'mode'",
+     INPUT_ERROR_MISSING},
+    {"fusion_in_wafer", "mode: wafer\nfusion: off",
+     "p.yaml:2:1: 'fusion' is about clusters, and in mode 'wafer' there are none",
+     INPUT_ERROR_CONFLICT},
+    {"grid_misspelt", "mode: wafer\nwafer: {prefil_grid: 660}",
+     "p.yaml:2:9: unknown key 'prefil_grid' (did you mean 'prefill_grid'?)", INPUT_ERROR_UNKNOWN},
+    {"grid_atuo", "mode: wafer\nwafer: {decode_grid: atuo}",
+     "p.yaml:2:22: expected 'auto' or a whole number for 'decode_grid', not 'atuo' (did you mean "
+     "'auto'?)",
+     INPUT_ERROR_VALUE},
+    {"grid_half", "mode: wafer\nwafer: {decode_grid: 359.5}",
+     "p.yaml:2:22: expected 'auto' or a whole number for 'decode_grid', not '359.5'",
+     INPUT_ERROR_VALUE},
+    {"grid_list", "mode: wafer\nwafer: {decode_grid: [360]}",
+     "p.yaml:2:22: expected 'auto' or a whole number for 'decode_grid', not a sequence",
+     INPUT_ERROR_VALUE},
+    {"grid_of_two", "mode: wafer\nwafer: {prefill_grid: 2}",
+     "p.yaml:2:23: 'prefill_grid' must lie between 3 and 10000, not 2", INPUT_ERROR_VALUE},
+    {"no_wafers", "mode: wafer\nwafer: {dp: 0}",
+     "p.yaml:2:13: 'dp' must lie between 1 and 1000000, not 0", INPUT_ERROR_VALUE},
+    {"no_k", "mode: wafer\nwafer: {k_tree: 0}",
+     "p.yaml:2:17: 'k_tree' must lie between 1 and 64, not 0", INPUT_ERROR_VALUE},
+    {"system_misspelt", "mode: wafer\nwafer: {system: waferlm}",
+     "p.yaml:2:17: unknown system 'waferlm' (did you mean 'waferllm'?); expected 'waferllm', "
+     "'t10' or 'ladder'",
+     INPUT_ERROR_UNKNOWN},
     {"no_pool", "mode: pbd\npools: 0", "p.yaml:2:8: 'pools' must lie between 1 and 1000000, not 0",
      INPUT_ERROR_VALUE},
     {"no_tp", "mode: pbd\ndecode:\n  tp: 0", "p.yaml:3:7: 'tp' must lie between 1 and 4096, not 0",
@@ -239,6 +310,9 @@ int main(int argc, char **argv) {
     g_test_add_func("/policy_read/static_is_synchronous", static_is_synchronous);
     g_test_add_func("/policy_read/the_switches_of_the_operators_are_read",
                     the_switches_of_the_operators_are_read);
+    g_test_add_func("/policy_read/a_wafer_is_a_replica_with_one_slot",
+                    a_wafer_is_a_replica_with_one_slot);
+    g_test_add_func("/policy_read/a_wafer_s_grids_are_read", a_wafer_s_grids_are_read);
     g_test_add_func("/policy_read/what_is_written_reads_back_the_same",
                     what_is_written_reads_back_the_same);
     g_test_add_func("/policy_read/a_place_is_the_nearest_thing_written",

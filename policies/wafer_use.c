@@ -1,0 +1,171 @@
+#include "policies/wafer_use.h"
+
+#include "policies/mesh/kv_ledger.h"
+#include "policies/mesh/tiles.h"
+#include "policies/mesh/wafer_memory.h"
+#include "policies/mesh/wafer_regions.h"
+#include "workloads/input_error.h"
+#include <math.h>
+
+static gboolean grid_is_within(const WaferNeed *need, guint64 grid, GError **error) {
+    const MeshSpec *mesh = need->mesh;
+    WaferPlan plan = {.model = need->model,
+                      .columns = (guint)grid,
+                      .rows = (guint)grid,
+                      .system = need->spec.system,
+                      .k_tree = (guint)need->spec.k_tree};
+    if (grid <= mesh->columns && grid <= mesh->rows)
+        return wafer_plan_check(&plan, error);
+    g_set_error(error, INPUT_ERROR, INPUT_ERROR_CONFLICT,
+                "a grid of %" G_GUINT64_FORMAT " × %" G_GUINT64_FORMAT
+                " cores is not within the wafer's %" G_GUINT64_FORMAT " × %" G_GUINT64_FORMAT,
+                grid, grid, mesh->columns, mesh->rows);
+    return FALSE;
+}
+
+/* "39.6 kB" */
+static char *bytes_text(double bytes) {
+    return units_format_brief(bytes, DIMENSION_BYTES);
+}
+
+/* --- prompts */
+
+/* The prompt's K and V of all layers, their tokens along Y and their width along X. */
+static double prompt_kv_bytes(const WaferNeed *need, guint grid) {
+    const Model *model = need->model;
+    guint64 width = tile_largest(model->kv_heads * model->head_dim, grid);
+    guint64 tokens = tile_largest(need->max_context, grid);
+    return (double)(2 * model->layers * tokens * width) * data_type_bytes(model->data_type);
+}
+
+gboolean wafer_use_prefill(const WaferNeed *need, WaferUse *use, GError **error) {
+    guint grid = (guint)need->spec.prefill_grid;
+    if (!grid_is_within(need, grid, error))
+        return FALSE;
+    WaferLayout layout = {need->model, grid, grid, 1, WAFER_WHOLE_LAYERS};
+    double weights = wafer_memory_layer_bytes(&layout), kv = prompt_kv_bytes(need, grid);
+    double buffers = wafer_memory_prefill_bytes(need->model, grid, grid, need->max_context);
+    use->spec.prefill_grid = grid;
+    use->usable_bytes = need->mesh->usable_bytes;
+    use->prefill_bytes = weights + kv + buffers;
+    if (use->prefill_bytes <= use->usable_bytes)
+        return TRUE;
+    g_autofree char *weights_text = bytes_text(weights), *kv_text = bytes_text(kv);
+    g_autofree char *buffers_text = bytes_text(buffers), *all = bytes_text(use->prefill_bytes);
+    g_autofree char *usable = bytes_text(use->usable_bytes);
+    g_set_error(error, INPUT_ERROR, INPUT_ERROR_CONFLICT,
+                "a prompt of %" G_GUINT64_FORMAT
+                " tokens on %u × %u cores does not fit: a layer's weights %s + KV %s + buffers %s "
+                "= %s of %s usable per core",
+                need->max_context, grid, grid, weights_text, kv_text, buffers_text, all, usable);
+    return FALSE;
+}
+
+/* --- generation */
+
+static WaferRegions regions_of(const WaferNeed *need, guint regions) {
+    return (WaferRegions){(guint)need->mesh->columns, (guint)need->mesh->rows,
+                          (guint)need->spec.decode_grid, regions};
+}
+
+static WaferLayout layout_of(const WaferNeed *need, guint regions) {
+    guint grid = (guint)need->spec.decode_grid;
+    return (WaferLayout){need->model, grid, grid, regions, WAFER_WHOLE_LAYERS};
+}
+
+/* Most regions that the wafer has room for and the model layers for. */
+static guint most_regions(const WaferNeed *need) {
+    WaferRegions regions = regions_of(need, 1);
+    return (guint)MIN(wafer_regions_room(&regions), need->model->layers);
+}
+
+static void fill_memory(const WaferNeed *need, guint regions, WaferUse *use) {
+    WaferLayout layout = layout_of(need, regions);
+    use->spec = need->spec;
+    use->spec.regions = regions;
+    use->usable_bytes = need->mesh->usable_bytes;
+    use->weight_bytes = wafer_memory_weight_bytes(&layout);
+    use->kv_token_bytes = wafer_memory_kv_bytes(&layout);
+    double room = wafer_memory_kv_room(&layout, use->usable_bytes, 0);
+    use->row_tokens = (guint64)floor(room / use->kv_token_bytes);
+}
+
+/* Embedding and LM head lie in the cores that no region takes. */
+static gboolean tables_fit(const WaferNeed *need, guint regions, GError **error) {
+    const Model *model = need->model;
+    const MeshSpec *mesh = need->mesh;
+    guint64 tables = model->tied_embeddings ? 1 : 2;
+    double bytes =
+        (double)(tables * model_embedding_parameters(model)) * data_type_bytes(model->data_type);
+    guint64 grid = need->spec.decode_grid;
+    double left = (double)(mesh->columns * mesh->rows - regions * grid * grid);
+    if (bytes <= left * mesh->usable_bytes)
+        return TRUE;
+    g_autofree char *asked = bytes_text(bytes), *room = bytes_text(left * mesh->usable_bytes);
+    g_set_error(error, INPUT_ERROR, INPUT_ERROR_CONFLICT,
+                "embedding and LM head take %s, and the %.0f cores beside %u region%s of "
+                "%" G_GUINT64_FORMAT " × %" G_GUINT64_FORMAT " hold %s",
+                asked, left, regions, regions == 1 ? "" : "s", grid, grid, room);
+    return FALSE;
+}
+
+/* A prompt of max_context − 1 tokens and one more. */
+static gboolean holds_one(const WaferNeed *need, const WaferUse *use) {
+    return wafer_use_holds(use, need->max_context - 1, 1);
+}
+
+static gboolean refuse(const WaferNeed *need, const WaferUse *use, GError **error) {
+    guint64 grid = use->spec.decode_grid, longest = wafer_use_tokens(use);
+    double kv = (double)tile_largest(need->max_context, (guint)grid) * use->kv_token_bytes;
+    g_autofree char *weights = bytes_text(use->weight_bytes), *kv_text = bytes_text(kv);
+    g_autofree char *all = bytes_text(use->weight_bytes + kv);
+    g_autofree char *usable = bytes_text(use->usable_bytes);
+    g_autofree char *hint =
+        longest > 1 ? g_strdup_printf("; policy.max_context ≤ %" G_GUINT64_FORMAT " would", longest)
+                    : g_strdup("");
+    g_set_error(error, INPUT_ERROR, INPUT_ERROR_CONFLICT,
+                "model '%s' in %" G_GUINT64_FORMAT " region%s of %" G_GUINT64_FORMAT
+                " × %" G_GUINT64_FORMAT " cores, of which the wafer has room for %u, does not fit: "
+                "weights %s + KV %s (%" G_GUINT64_FORMAT " tokens) = %s of %s usable per core%s",
+                need->model->name, use->spec.regions, use->spec.regions == 1 ? "" : "s", grid, grid,
+                most_regions(need), weights, kv_text, need->max_context, all, usable, hint);
+    return FALSE;
+}
+
+static gboolean decode_with(const WaferNeed *need, guint regions, WaferUse *use, GError **error) {
+    WaferRegions places = regions_of(need, regions);
+    if (!wafer_regions_check(&places, error))
+        return FALSE;
+    fill_memory(need, regions, use);
+    return tables_fit(need, regions, error) && (holds_one(need, use) || refuse(need, use, error));
+}
+
+gboolean wafer_use_decode(const WaferNeed *need, WaferUse *use, GError **error) {
+    if (!grid_is_within(need, need->spec.decode_grid, error))
+        return FALSE;
+    guint most = most_regions(need);
+    if (need->spec.regions > need->model->layers) {
+        g_set_error(error, INPUT_ERROR, INPUT_ERROR_CONFLICT,
+                    "regions %" G_GUINT64_FORMAT " exceed the %" G_GUINT64_FORMAT
+                    " layers of model '%s'",
+                    need->spec.regions, need->model->layers, need->model->name);
+        return FALSE;
+    }
+    if (need->spec.regions > 0)
+        return decode_with(need, (guint)need->spec.regions, use, error);
+    for (guint regions = 1; regions < most; regions++)
+        if (decode_with(need, regions, use, NULL))
+            return TRUE;
+    return decode_with(need, most, use, error);
+}
+
+guint64 wafer_use_tokens(const WaferUse *use) {
+    return use->row_tokens * use->spec.decode_grid;
+}
+
+gboolean wafer_use_holds(const WaferUse *use, guint64 prompt_tokens, guint64 output_tokens) {
+    if (use->spec.kv == KV_SHIFT)
+        return prompt_tokens + output_tokens <= wafer_use_tokens(use);
+    return tile_largest(prompt_tokens, (guint)use->spec.decode_grid) + output_tokens <=
+           use->row_tokens;
+}

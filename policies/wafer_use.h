@@ -1,0 +1,41 @@
+/* How a wafer serves one request at a time: the grid that computes prompts, the regions that
+ * generate, and what that leaves of their cores' memory for KV. While a prompt is computed, a core
+ * of its grid holds a layer's weights, the prompt's KV and the loops' buffers; the other layers
+ * rest elsewhere on the wafer. While tokens are generated every layer rests in its region. */
+#ifndef POLICIES_WAFER_USE_H
+#define POLICIES_WAFER_USE_H
+
+#include "platforms/platform.h"
+#include "policies/policy.h"
+
+typedef struct WaferUse {
+    WaferSpec spec; /* with its grids and regions decided */
+    /* Of a core, in bytes; a decode core is one of the fullest region. */
+    double usable_bytes;
+    double prefill_bytes;  /* weights, KV and buffers of a prompt of max_context */
+    double weight_bytes;   /* decode */
+    double kv_token_bytes; /* decode: of a token in the row that keeps it */
+    guint64 row_tokens;    /* decode: that fit the cores of a row */
+} WaferUse;
+
+/* What is asked: 'spec' with both grids above 0, and room for one request of max_context. */
+typedef struct WaferNeed {
+    const Model *model;   /* borrowed */
+    const MeshSpec *mesh; /* borrowed */
+    WaferSpec spec;
+    guint64 max_context; /* tokens */
+} WaferNeed;
+
+/* Each fills its part of 'use', or says why it cannot be: INPUT_ERROR, without a place. Where the
+ * number of regions is left open, decode takes the fewest that hold weights and one request of
+ * max_context. */
+gboolean wafer_use_prefill(const WaferNeed *need, WaferUse *use, GError **error);
+gboolean wafer_use_decode(const WaferNeed *need, WaferUse *use, GError **error);
+
+/* Tokens of KV that fit at once, however they came: all rows full. */
+guint64 wafer_use_tokens(const WaferUse *use);
+/* Whether a request fits: its prompt lies evenly over the rows, and each new token where 'kv' puts
+ * it. */
+gboolean wafer_use_holds(const WaferUse *use, guint64 prompt_tokens, guint64 output_tokens);
+
+#endif
