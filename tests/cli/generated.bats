@@ -53,7 +53,8 @@ bash_offers() {
     equal "$(bash_offers completion '')" $'bash\nfish\nzsh'
     equal "$(bash_offers help ch)" check
     equal "$(bash_offers operator a)" $'allreduce\nattention'
-    equal "$(bash_offers reproduce "")" $'table8\ntable9'
+    equal "$(bash_offers reproduce t)" $'table8\ntable9'
+    equal "$(bash_offers reproduce wafer-table | wc -l)" 7
 }
 
 @test "the scripts of the other shells name every option and parse" {
