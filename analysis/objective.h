@@ -3,6 +3,7 @@
 #define ANALYSIS_OBJECTIVE_H
 
 #include "analysis/outcome.h"
+#include "workloads/yaml_reader.h"
 
 #define OBJECTIVES_MAX 4
 
@@ -20,13 +21,13 @@ typedef struct Objectives {
     GArray *limits; /* FigureLimit */
 } Objectives;
 
-/* 'names' is "throughput" or "goodput,cost" (NULL: goodput_rate where 'slo' has limits, else
- * throughput); 'limits' are texts "ttft_p99 <= 2 s" or "goodput >= 99 %" (NULL-terminated, may be
- * NULL). An INPUT_ERROR for what is no objective (with its near miss), a name that stands twice,
- * goodput without limits in 'slo', and limits that are none or contradict each other. 'who' begins
- * messages: "infergrid search". */
-Objectives *objectives_new(const char *names, const char *const *limits, const Slo *slo,
-                           const char *who, GError **error);
+/* 'names' is "throughput" or "goodput,cost", from option '--objective'; NULL: 'nodes' (YamlNode *
+ * of names, where messages then point). 'limits' are texts "ttft_p99 <= 2 s" or "goodput >= 99 %"
+ * from option '--limit' (NULL-terminated, may be NULL). An INPUT_ERROR for what is no objective
+ * (with its near miss), a name that stands twice, goodput without limits in 'slo', and limits that
+ * are none or contradict each other. */
+Objectives *objectives_new(const char *names, const GPtrArray *nodes, const char *const *limits,
+                           const Slo *slo, GError **error);
 void objectives_free(Objectives *objectives);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Objectives, objectives_free)
 
@@ -48,7 +49,7 @@ int objective_compare(Figure figure, double a, double b);
 typedef enum { OBJECTIVES_EQUAL, OBJECTIVES_BETTER, OBJECTIVES_WORSE, OBJECTIVES_MIXED } Comparison;
 Comparison objectives_compare(const Objectives *objectives, const double *a, const double *b);
 
-/* "4,212 tokens/s", with the figure's unit. Caller frees. */
+/* "4212 tokens/s", with the figure's unit. Caller frees. */
 char *objective_text(Figure figure, double value);
 
 #endif

@@ -7,15 +7,11 @@
 #include "analysis/objective.h"
 #include "policies/search_space.h"
 
-typedef enum { SEARCH_GUIDED, SEARCH_EXHAUSTIVE, SEARCH_ANALYTIC, N_SEARCH_METHODS } SearchMethod;
-extern const char *const search_method_names[]; /* "guided" …; NULL-terminated */
-
 typedef enum {
     FATE_RANKED,
     FATE_LIMIT,     /* simulated; breaks a limit of the objectives */
     FATE_BOUND,     /* not simulated: even its optimistic bound is no better than what 'by' reaches,
                        or breaks a limit ('by' is NO_CANDIDATE) */
-    FATE_SAME,      /* not simulated: it can do nothing that 'by' does not do the same way */
     FATE_REFUSED,   /* it does not fit after all; the outcome says why */
     FATE_BROKEN,    /* deadlock, crash, timeout; the outcome says why */
     FATE_UNNEEDED,  /* not simulated: what was asked for had been reached, or the method is analytic
@@ -30,7 +26,7 @@ const char *candidate_fate_name(CandidateFate fate); /* "ranked", "limit", "boun
 typedef struct Candidate {
     const SearchPoint *point; /* borrowed from the space */
     CandidateFate fate;
-    gsize by;        /* FATE_BOUND, FATE_SAME: the index of the candidate that beats it */
+    gsize by;        /* FATE_BOUND: the index of the candidate that beats it, or NO_CANDIDATE */
     Outcome outcome; /* with figures where it was simulated and is sound */
     double best_figures[N_FIGURES]; /* no simulation of it can be better than these; NaN: unknown.
                                        Exhaustive searches leave them all NaN */
