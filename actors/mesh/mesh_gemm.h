@@ -6,7 +6,14 @@
  * they are. Where columns ≠ rows every core stands for several of the square of tiles_a_side.
  *
  * A folded mesh stands for the whole one as if it were the slowest of its rows and of its columns:
- * the largest tiles and the longest alignment. */
+ * the largest tiles and the longest alignment. It is exact where nobody waits for tiles. Otherwise
+ * what waits for both axes in turn is left out: two hops a loop of MeshGEMM, Cannon's way back once
+ * more, a crossing of the mesh for SUMMA; relayed SUMMA whose kernels are shorter than its relays
+ * comes out up to two times too quick. Uneven tiles add a wavelet or two a step of the alignment
+ * (tests/engine/test_mesh_gemm.c has the bounds).
+ *
+ * Cores wait for what they need and for nothing else: there is no barrier between steps, and a
+ * sender does not wait for room at its receiver. */
 #ifndef ACTORS_MESH_MESH_GEMM_H
 #define ACTORS_MESH_MESH_GEMM_H
 

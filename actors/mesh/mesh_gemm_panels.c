@@ -7,7 +7,6 @@
 
 #include "actors/kernels/kernels.h"
 #include "policies/mesh/tiles.h"
-#include <string.h>
 
 enum { AXIS_A, AXIS_B, N_AXES };
 enum { UP, DOWN, N_WAYS }; /* to higher and to lower places on the line */
