@@ -81,6 +81,34 @@ double campaign_events(const Campaign *campaign) {
     return campaign->events;
 }
 
+gboolean campaign_run_is_elsewhere(const CampaignRun *run) {
+    return run->outcome.status == OUTCOME_BROKEN && g_str_equal(run->outcome.reason, ELSEWHERE);
+}
+
+/* NULL-terminated; caller frees the array only. */
+static const char **all_overrides(const CampaignSetup *setup, const char *const *overrides) {
+    GPtrArray *all = g_ptr_array_new();
+
+    for (guint i = 0; setup->overrides != NULL && setup->overrides[i] != NULL; i++)
+        g_ptr_array_add(all, (gpointer)setup->overrides[i]);
+    for (guint i = 0; overrides != NULL && overrides[i] != NULL; i++)
+        g_ptr_array_add(all, (gpointer)overrides[i]);
+    g_ptr_array_add(all, NULL);
+    return (const char **)g_ptr_array_free(all, FALSE);
+}
+
+Experiment *campaign_experiment(const Campaign *campaign, const char *const *overrides,
+                                GError **error) {
+    const CampaignSetup *setup = &campaign->setup;
+    g_autofree const char **all = all_overrides(setup, overrides);
+
+    return experiment_load_beside(campaign->base, setup->path, all, error);
+}
+
+OpCosts *campaign_costs(Campaign *campaign, const Experiment *experiment, GError **error) {
+    return experiment_run_costs(experiment, campaign->setup.quiet, campaign->memo, error);
+}
+
 /* --- what is known of a run */
 
 static void count_events(Campaign *campaign, const char *key, const Outcome *outcome) {
@@ -169,22 +197,20 @@ static void fill_memo(Campaign *campaign) {
 
 /* --- in a child */
 
-/* NULL-terminated; caller frees the array only. */
-static const char **all_overrides(const CampaignSetup *setup, const CampaignRun *run) {
-    GPtrArray *all = g_ptr_array_new();
-
-    for (guint i = 0; setup->overrides != NULL && setup->overrides[i] != NULL; i++)
-        g_ptr_array_add(all, (gpointer)setup->overrides[i]);
-    for (guint i = 0; run->overrides != NULL && run->overrides[i] != NULL; i++)
-        g_ptr_array_add(all, run->overrides[i]);
-    g_ptr_array_add(all, NULL);
-    return (const char **)g_ptr_array_free(all, FALSE);
-}
-
 static void reply_with(GByteArray *reply, const Outcome *outcome) {
     g_autofree char *text = outcome_write(outcome);
 
     g_byte_array_append(reply, (const guint8 *)text, (guint)strlen(text) + 1);
+}
+
+/* 'message' with the file at its head by its name alone: where it lies is no part of a result.
+ * Caller frees. */
+static char *without_folder(const char *message) {
+    const char *colon = strchr(message, ':');
+    const char *slash =
+        colon == NULL ? NULL : g_strrstr_len(message, (gssize)(colon - message), "/");
+
+    return g_strdup(slash == NULL ? message : slash + 1);
 }
 
 /* An error in what was asked is an answer; one of the host is none. */
@@ -195,8 +221,9 @@ static gboolean refuse(GByteArray *reply, GError *failure, GError **error) {
         g_propagate_error(error, failure);
         return FALSE;
     }
+    g_autofree char *reason = without_folder(failure->message);
     outcome_init(&outcome);
-    outcome_fail(&outcome, OUTCOME_REFUSED, failure->message);
+    outcome_fail(&outcome, OUTCOME_REFUSED, reason);
     g_error_free(failure);
     reply_with(reply, &outcome);
     outcome_clear(&outcome);
@@ -208,7 +235,8 @@ static gboolean work(gpointer data, gsize index, GByteArray *reply, GError **err
     Batch *batch = data;
     Campaign *campaign = batch->campaign;
     const CampaignSetup *setup = &campaign->setup;
-    g_autofree const char **overrides = all_overrides(setup, &batch->runs[batch->missing[index]]);
+    g_autofree const char **overrides =
+        all_overrides(setup, (const char *const *)batch->runs[batch->missing[index]].overrides);
     GError *failure = NULL;
     Outcome outcome;
 

@@ -49,6 +49,13 @@ const Experiment *campaign_base(const Campaign *campaign);
  * (G_FILE_ERROR_INTR) says how far it came. Clear the outcomes whatever it returns. */
 gboolean campaign_run(Campaign *campaign, CampaignRun *runs, gsize n, const char *label,
                       GError **error);
+/* TRUE for a run that falls to another shard and is not in the store. */
+gboolean campaign_run_is_elsewhere(const CampaignRun *run);
+/* In this process, the experiment of a run with these overrides (may be NULL) on top of the
+ * campaign's, and its operators' times, with all that the campaign knows of both. Caller frees. */
+Experiment *campaign_experiment(const Campaign *campaign, const char *const *overrides,
+                                GError **error);
+OpCosts *campaign_costs(Campaign *campaign, const Experiment *experiment, GError **error);
 /* Engine operations of all runs that were simulated so far, known ones included. */
 double campaign_events(const Campaign *campaign);
 

@@ -1,12 +1,8 @@
-#define _GNU_SOURCE
 #include "analysis/child.h"
-#include <stdlib.h>
 
 #include <errno.h>
-#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -65,27 +61,12 @@ static gboolean in_group_of_its_own(const ChildJobs *jobs) {
     return jobs->stop != NULL || jobs->timeout_s > 0;
 }
 
-static void child_touch_heap(void) {
-    if (getenv("NOTOUCH"))
-        return;
-    const gsize room = (gsize)(getenv("ROOM") ? atoi(getenv("ROOM")) : 4) << 20;
-    mallopt(M_MMAP_THRESHOLD, 64 << 20);
-    mallopt(M_TRIM_THRESHOLD, 64 << 20);
-    free(malloc(room));
-    char *end = sbrk(0);
-    gsize bytes = mallinfo2().arena;
-    gsize page = (gsize)sysconf(_SC_PAGESIZE);
-    char *from = (char *)(((gsize)end - bytes) & ~(page - 1));
-    madvise(from, (gsize)(end - from) & ~(page - 1), MADV_POPULATE_WRITE);
-}
-
 /* Signals are none of its business, but for the end of its parent, which is its own. */
 static void child_settle(const ChildJobs *jobs, pid_t parent) {
     if (in_group_of_its_own(jobs))
         setpgid(0, 0);
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
-    child_touch_heap();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(1);

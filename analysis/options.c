@@ -207,8 +207,17 @@ static char *unknown_part(const Argument *argument, gboolean lists, const char *
     return lists && *word != '\0' ? NULL : g_strdup(word);
 }
 
+/* TRUE for the one that may stand more than once. */
+static gboolean takes_many(const Command *command, gsize argument) {
+    return command->many && argument + 1 == command->n_arguments;
+}
+
 static OptionsOutcome argument_take(Reader *reader, const char *word, GError **error) {
     g_autofree char *message = NULL;
+    gsize last = reader->command->n_arguments;
+    if (reader->n_arguments == last && last > 0 && takes_many(reader->command, last - 1)) {
+        reader->n_arguments--;
+    }
     if (reader->n_arguments == reader->command->n_arguments) {
         message = g_strdup_printf("unexpected argument '%s'", word);
         return wrong(reader, INPUT_ERROR_UNKNOWN, error, message);
@@ -218,7 +227,12 @@ static OptionsOutcome argument_take(Reader *reader, const char *word, GError **e
     if (unknown != NULL) {
         return unknown_choice(reader, argument, unknown, error);
     }
-    *(char **)(void *)(reader->target + argument->offset) = g_strdup(word);
+    gpointer place = reader->target + argument->offset;
+    if (takes_many(reader->command, reader->n_arguments - 1)) {
+        texts_append(place, word);
+    } else {
+        *(char **)place = g_strdup(word);
+    }
     return OPTIONS_PARSED;
 }
 
@@ -264,8 +278,12 @@ void options_clear(const Command *command, gpointer target) {
         }
     }
     for (gsize i = 0; i < command->n_arguments; i++) {
-        char **place = (char **)(void *)((char *)target + command->arguments[i].offset);
-        g_clear_pointer(place, g_free);
+        gpointer place = (char *)target + command->arguments[i].offset;
+        if (takes_many(command, i)) {
+            g_clear_pointer((char ***)place, g_strfreev);
+        } else {
+            g_clear_pointer((char **)place, g_free);
+        }
     }
 }
 
@@ -318,6 +336,7 @@ char *options_usage(const Command *command) {
     for (gsize i = 0; i < command->n_arguments; i++) {
         const Argument *argument = &command->arguments[i];
         g_string_append_printf(out, argument->required ? " %s" : " [%s]", argument->name);
+        g_string_append(out, takes_many(command, i) ? "..." : "");
     }
     if (command->n_options > 0) {
         g_string_append(out, " [OPTION]...");

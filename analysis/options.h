@@ -47,6 +47,7 @@ struct Command {
     const Argument *arguments;
     gsize n_arguments;
     gboolean lists;        /* an argument may be several of its choices, with commas between them */
+    gboolean many;         /* the last argument may stand more than once: it is a char ** */
     const Option *options; /* --help is understood everywhere and stands in no table */
     gsize n_options;
     gsize target_size;              /* of the struct that parsing fills */

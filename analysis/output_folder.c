@@ -28,8 +28,9 @@ static gboolean exists(const char *path) {
 
 /* What commands write: only a folder of these may be replaced. */
 static const char *const result_names[] = {
-    "experiment.yaml", "requests.csv", "result.csv",    "result.json", "run.json",
-    "series.csv",      "summary.json", "timeline.json", "tokens.csv",  "trace.json",
+    "experiment.yaml", "plot.pdf",      "plot.svg",   "requests.csv", "result.csv",
+    "result.json",     "run.json",      "series.csv", "summary.json", "sweep.csv",
+    "sweep.json",      "timeline.json", "tokens.csv", "trace.json",
 };
 
 static gboolean is_result_name(const char *name) {
