@@ -164,12 +164,13 @@ static void add_gpus(WaferTableBuilder *builder, const char *model, guint gpus, 
 
 static void add_energy(WaferTableBuilder *builder, guint line, const char *model, double gpu_j,
                        double wafer_s) {
+    guint gpus = (guint)number(builder, line, "gpus");
     double wafer_j = builder->platform->power.cluster_busy_watts * wafer_s;
 
     add(builder,
         (WaferRow){.model = g_strdup(model),
                    .system = g_strdup("WaferLLM"),
-                   .setting = g_strdup_printf("to %.0f A100s", number(builder, line, "gpus")),
+                   .setting = g_strdup_printf(gpus == 1 ? "to %u A100" : "to %u A100s", gpus),
                    .quantity = WAFER_ENERGY_RATIO,
                    .published = number(builder, line, "energy_ratio"),
                    .simulated = gpu_j / wafer_j,
