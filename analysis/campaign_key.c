@@ -39,7 +39,7 @@ static char *file_digest(const char *path, GError **error) {
 /* The resolved experiment with its trace's bytes in place of the trace's path. Caller frees. */
 static char *meaning_of(const Experiment *experiment, GError **error) {
     const char *trace = workload_trace_path(experiment->workload);
-    g_autofree char *text = experiment_write(experiment);
+    g_autofree char *text = experiment_write_run(experiment);
     g_autofree char *digest = trace == NULL ? NULL : file_digest(trace, error);
 
     if (trace == NULL)

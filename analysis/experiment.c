@@ -16,6 +16,7 @@ void experiment_free(Experiment *experiment) {
     g_clear_pointer(&experiment->model, model_free);
     g_clear_pointer(&experiment->platform, platform_free);
     output_spec_clear(&experiment->output);
+    g_clear_pointer(&experiment->search, search_spec_free);
     g_free(experiment->checkpoint_shown);
     g_ptr_array_unref(experiment->warnings);
     g_free(experiment);
@@ -30,14 +31,8 @@ static gboolean sections_read(Experiment *experiment, const ExperimentFile *file
                                                  file->folders[SECTION_WORKLOAD], error)) != NULL &&
            (experiment->policy = policy_read(sections[SECTION_POLICY], error)) != NULL &&
            slo_read(sections[SECTION_SLO], &experiment->slo, error) &&
-           output_spec_read(sections[SECTION_OUTPUT], &experiment->output, error);
-}
-
-/* A section that no command reads yet would be ignored in silence. */
-static gboolean search_is_absent(const ExperimentFile *file, GError **error) {
-    const YamlNode *search = file->sections[SECTION_SEARCH];
-    return search == NULL ||
-           yaml_error(search, INPUT_ERROR_UNKNOWN, error, "no command reads a section 'search'");
+           output_spec_read(sections[SECTION_OUTPUT], &experiment->output, error) &&
+           (experiment->search = search_spec_read(sections[SECTION_SEARCH], error)) != NULL;
 }
 
 /* Requests belong to the steady-state window by their arrival, so it must leave some. */
@@ -170,8 +165,8 @@ static gboolean plan_make(Experiment *experiment, const ExperimentFile *file,
 
 static gboolean experiment_resolve(Experiment *experiment, const ExperimentFile *file,
                                    const Experiment *known, GError **error) {
-    if (!search_is_absent(file, error) || !sections_read(experiment, file, error) ||
-        !numbers_resolve(experiment, file, error) || !plan_make(experiment, file, known, error)) {
+    if (!sections_read(experiment, file, error) || !numbers_resolve(experiment, file, error) ||
+        !plan_make(experiment, file, known, error)) {
         return FALSE;
     }
     const YamlNode *output = file->sections[SECTION_OUTPUT];
@@ -247,6 +242,8 @@ static void write_section(GString *out, const Experiment *experiment, SectionKin
         output_spec_write(&experiment->output, 2, body);
         break;
     case SECTION_SEARCH:
+        search_spec_write(experiment->search, 2, body);
+        break;
     case N_SECTIONS:
         break;
     }
@@ -284,14 +281,23 @@ static void write_pairs(GString *out, const Experiment *experiment) {
     }
 }
 
-char *experiment_write(const Experiment *experiment) {
+/* The sections before 'end', which search is the last of. */
+static char *write_until(const Experiment *experiment, SectionKind end) {
     GString *out = g_string_new("version: 1\n");
     g_string_append_printf(out, "seed: %" G_GUINT64_FORMAT "\n", experiment->seed);
-    for (SectionKind kind = 0; kind < N_SECTIONS; kind++) {
+    for (SectionKind kind = 0; kind < end; kind++) {
         write_section(out, experiment, kind);
     }
     write_facts(out, &experiment->facts);
     plan_write_comments(experiment->plan, experiment->policy, experiment->model, out);
     write_pairs(out, experiment);
     return g_string_free(out, FALSE);
+}
+
+char *experiment_write(const Experiment *experiment) {
+    return write_until(experiment, N_SECTIONS);
+}
+
+char *experiment_write_run(const Experiment *experiment) {
+    return write_until(experiment, SECTION_SEARCH);
 }

@@ -7,6 +7,7 @@
 #include "analysis/wafer_tune.h"
 #include "platforms/wafer_times.h"
 #include "policies/plan.h"
+#include "policies/search_space.h"
 #include "workloads/experiment_file.h"
 #include "workloads/request_source.h"
 
@@ -20,6 +21,7 @@ typedef struct Experiment {
     Slo slo;
     OutputSpec output;       /* its checkpoint is an absolute path */
     char *checkpoint_shown;  /* that path as it was given, for messages; or NULL */
+    SearchSpec *search;      /* never NULL; one run has no use for it */
     WorkloadFacts facts;     /* the whole workload has been read once and is valid */
     WaferCosts *wafer_costs; /* mode wafer: of the platform, for the fill; else NULL */
     GArray *wafer_pairs;     /* WaferCandidate, the chosen one first, where grids were left open;
@@ -47,5 +49,7 @@ void experiment_print_warnings(const Experiment *experiment);
 /* The resolved experiment: a valid experiment file that gives the same bytes, with the memory bill
  * and the KV capacity as comments. Caller frees. */
 char *experiment_write(const Experiment *experiment);
+/* Without the section 'search', which no single run depends on. Caller frees. */
+char *experiment_write_run(const Experiment *experiment);
 
 #endif

@@ -140,16 +140,19 @@ static gboolean add_range(const ValueList *list, const YamlNode *node, GError **
     g_auto(GStrv) parts = g_strsplit(node->text, ":", -1);
     guint n = g_strv_length(parts);
     guint64 from, to, step = 1;
-    if (n > 3)
+    if (n > 3 || parts[0][0] == '\0' || parts[1][0] == '\0' || parts[n - 1][0] == '\0')
         return yaml_error(node, INPUT_ERROR_VALUE, error,
                           "expected a range FROM:TO or FROM:TO:STEP for '%s', not '%s'",
                           list->field->key, node->text);
     if (!read_count(list->field, node, parts[0], &from, error) ||
         !read_count(list->field, node, parts[1], &to, error))
         return FALSE;
-    const YamlField any = {.min = 1};
-    if (n == 3 && !read_count(&any, node, parts[2], &step, error))
+    if (n == 3 && (!read_count(&(YamlField){0}, node, parts[2], &step, error)))
         return FALSE;
+    if (step == 0)
+        return yaml_error(node, INPUT_ERROR_VALUE, error,
+                          "the step of the range '%s' of '%s' must be at least 1", node->text,
+                          list->field->key);
     if (from > to)
         return yaml_error(node, INPUT_ERROR_CONFLICT, error,
                           "the range '%s' of '%s' ends before it begins", node->text,
