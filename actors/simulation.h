@@ -22,6 +22,9 @@ typedef struct NumericsSetup {
     guint64 seed;      /* of the prompts */
     Sampling sampling; /* its request and position are filled in for each token */
     NumericsFault fault;
+    /* Generated tokens by request id, where they were computed beforehand (on the cores of a
+     * wafer); NULL: the stages compute. Borrowed. */
+    const guint32 *const *known;
 } NumericsSetup;
 
 typedef struct SimulationSetup {

@@ -1,5 +1,6 @@
 #include "analysis/numbers.h"
 
+#include "analysis/wafer_numbers.h"
 #include <unistd.h>
 
 /* Of the machine's memory, what weights may take: KV, files and other programs need some too. */
@@ -29,10 +30,10 @@ static gboolean prefix_cache_is_off(const Policy *policy, const YamlNode *place,
            yaml_error(place, INPUT_ERROR_CONFLICT, error, "numerics need 'prefix_cache: off'");
 }
 
-/* A wafer's phases are times of operators that were simulated apart. */
-static gboolean mode_is_computable(const Policy *policy, const YamlNode *place, GError **error) {
-    return policy->mode != MODE_WAFER || yaml_error(place, INPUT_ERROR_CONFLICT, error,
-                                                    "numerics are not simulated in mode 'wafer'");
+static gboolean mode_is_computable(const Experiment *experiment, const YamlNode *place,
+                                   GError **error) {
+    return experiment->policy->mode != MODE_WAFER ||
+           wafer_numbers_check(experiment->policy, experiment->model, place, error);
 }
 
 static gboolean model_is_computable(const Model *model, const YamlNode *place, GError **error) {
@@ -64,7 +65,7 @@ gboolean numbers_resolve(Experiment *experiment, const ExperimentFile *file, GEr
         return refuse_idle_keys(section, error);
     }
     const YamlNode *place = yaml_get(section, "numerics");
-    return mode_is_computable(experiment->policy, place, error) &&
+    return mode_is_computable(experiment, place, error) &&
            prefix_cache_is_off(experiment->policy, place, error) &&
            model_is_computable(experiment->model, place, error) &&
            (experiment->output.checkpoint == NULL ||

@@ -7,6 +7,7 @@
 #include "analysis/experiment.h"
 #include "analysis/metrics.h"
 #include "analysis/token_check.h"
+#include "analysis/wafer_numbers.h"
 
 typedef struct SummaryInput {
     const Experiment *experiment;
@@ -14,6 +15,7 @@ typedef struct SummaryInput {
     const Metrics *metrics;
     SimulationOutcome outcome;       /* a partial summary is marked as such */
     const TokenCheckResult *numbers; /* NULL: not verified */
+    const WaferNumbers *on_cores;    /* NULL: no numbers, or not on wafers */
 } SummaryInput;
 
 char *summary_table(const SummaryInput *input); /* caller frees */

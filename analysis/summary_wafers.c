@@ -42,6 +42,25 @@ static void add_busy(SummarySection *section, const Ledger *ledger) {
     add_share(section, "transition_share", "transitions, of busy time", transition_s, busy_s);
 }
 
+/* What the cores took that computed the tokens, one request after another; the run's own times are
+ * the paper's plan, in which heads are divided too. */
+static void add_on_cores(SummarySection *section, const WaferNumbers *numbers) {
+    if (numbers == NULL)
+        return;
+    const struct {
+        const char *key, *label;
+        double seconds;
+    } rows[] = {
+        {"cores_prefill_s", "computed core by core, prompts",
+         wafer_numbers_prefill_seconds(numbers)},
+        {"cores_decode_s", "  all other tokens", wafer_numbers_decode_seconds(numbers)},
+    };
+    for (guint i = 0; i < G_N_ELEMENTS(rows); i++)
+        summary_value_add(
+            section, rows[i].label,
+            (SummaryCell){.key = rows[i].key, .form = FORM_SECONDS, .number = rows[i].seconds});
+}
+
 /* The pairs of grids that were tried, the chosen one first. */
 static void add_pairs(SummaryRows *rows, const GArray *pairs) {
     if (pairs == NULL)
@@ -83,5 +102,6 @@ void summary_wafers_add(SummaryRows *rows, const SummaryInput *input) {
                       (SummaryCell){.key = "phase_times",
                                     .form = FORM_TEXT,
                                     .text = g_strdup("folded operators; moves at phase grain")});
+    add_on_cores(section, input->on_cores);
     add_pairs(rows, input->experiment->wafer_pairs);
 }

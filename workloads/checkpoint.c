@@ -34,6 +34,8 @@ static const char *not_computed(const Model *model) {
         return "has output projection biases";
     if (model->mlp_bias)
         return "has feed-forward biases";
+    if (model->experts > 0)
+        return "has experts";
     if (model->rope_scaling)
         return "stretches its rotary angles ('rope_scaling')";
     return NULL;

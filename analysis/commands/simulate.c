@@ -11,6 +11,7 @@
 #include "analysis/timeline.h"
 #include "analysis/token_check.h"
 #include "analysis/token_log.h"
+#include "analysis/wafer_numbers.h"
 #include "workloads/input_error.h"
 #include <math.h>
 #include <stdio.h>
@@ -41,6 +42,7 @@ typedef struct Run {
     Timeline *timeline;
     Checkpoint *weights; /* NULL: time only; then so are the next two */
     NumericsSetup numerics;
+    WaferNumbers *wafer_numbers; /* on wafers */
     TokenLog *tokens;
     TokenCheck *check;
     Progress *progress;
@@ -58,6 +60,7 @@ static void run_free(Run *run) {
     g_clear_pointer(&run->progress, progress_free);
     g_clear_pointer(&run->check, token_check_free);
     g_clear_pointer(&run->tokens, token_log_free);
+    g_clear_pointer(&run->wafer_numbers, wafer_numbers_free);
     g_clear_pointer(&run->weights, checkpoint_free);
     g_clear_pointer(&run->timeline, timeline_free);
     g_clear_pointer(&run->series, series_log_free);
@@ -123,7 +126,15 @@ static gboolean numbers_open(Run *run, GError **error) {
     }
     run->weights = numbers_weights(experiment, error);
     run->numerics = numbers_setup(experiment, run->weights);
-    return run->weights != NULL;
+    if (run->weights == NULL || experiment->policy->mode != MODE_WAFER) {
+        return run->weights != NULL;
+    }
+    run->wafer_numbers = wafer_numbers_new(experiment, &run->numerics, error);
+    if (run->wafer_numbers == NULL) {
+        return FALSE;
+    }
+    run->numerics.known = wafer_numbers_tokens(run->wafer_numbers);
+    return TRUE;
 }
 
 static gboolean run_prepare(Run *run, GError **error) {
@@ -262,7 +273,8 @@ static int run_report(Run *run, const GError *failure) {
                             .ledger = &run->ledger,
                             .metrics = run->metrics,
                             .outcome = run->outcome,
-                            .numbers = run->check == NULL ? NULL : token_check_result(run->check)};
+                            .numbers = run->check == NULL ? NULL : token_check_result(run->check),
+                            .on_cores = run->wafer_numbers};
     g_autofree char *text = run->options->json ? summary_json(&summary) : summary_table(&summary);
     int status = catalogue_print(text);
     if (!run_is_sound(run, failure)) {

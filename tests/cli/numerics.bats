@@ -185,3 +185,21 @@ faulty() {
     equal "$status" 2
     [[ $stderr =~ ^"--set output.numerics: 'llama-2-7b' needs 4.048 TB, more than the "[0-9.]+" "[GT]"B allowed"$ ]]
 }
+
+@test "tokens that the cores of a wafer compute are those of one process; time does not depend on them" {
+    "$INFERGRID" simulate --quiet wafer_tokens --verify --json -o on >on.json
+    equal "$(jq '.numbers.requests_checked, .numbers.requests_equal' on.json | uniq)" 6
+    "$INFERGRID" simulate --quiet wafer_tokens --set output.numerics=false -o off >/dev/null
+    cmp on/requests.csv off/requests.csv
+    "$INFERGRID" simulate --quiet wafer_tokens --set policy.wafer.prefill_grid=4 \
+        --set policy.wafer.decode_grid=4 -o small >/dev/null
+    equal "$(tokens on)" "$(tokens small)"
+}
+
+@test "a wafer computes numbers on one grid whose columns hold whole heads" {
+    run -2 "$INFERGRID" check wafer_tokens --set policy.wafer.decode_grid=4
+    [[ $output == *"numerics on a wafer need 'prefill_grid' and 'decode_grid' to be given and equal" ]]
+    run -2 "$INFERGRID" check wafer_tokens --set policy.wafer.prefill_grid=6 \
+        --set policy.wafer.decode_grid=6
+    [[ $output == *"model 'tiny-llama' has 8 heads in groups of 2" ]]
+}
