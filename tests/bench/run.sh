@@ -77,6 +77,14 @@ for requests in 10000 100000 1000000; do
     say "growth: $requests requests, peak memory" "$(calc "$(field .peak_memory_bytes run.json)" 1e6 'a / b')" MB
 done
 
+# Sums over the rows of a wafer: one row for all, and every core of a smaller mesh. The whole wafer
+# core by core takes 11 GB and minutes: bench_mesh 750 994 full.
+"$BENCH_PROGRAMS/bench_mesh" 750 994 folded
+"$BENCH_PROGRAMS/bench_mesh" 256 256 full
+
+# Whole models on a wafer.
+"$BENCH_PROGRAMS/bench_wafer"
+
 # The numeric GEMM against OpenBLAS on one thread.
 if [ -x "$BENCH_PROGRAMS/bench_gemm" ]; then
     OPENBLAS_NUM_THREADS=1 "$BENCH_PROGRAMS/bench_gemm"
