@@ -4,6 +4,7 @@
 #define ANALYSIS_COMMANDS_CATALOGUE_H
 
 #include "analysis/options.h"
+#include "platforms/platform.h"
 
 #define EXIT_DONE 0
 #define EXIT_UNFINISHED 1 /* the simulation could not finish, or an invariant is violated */
@@ -31,6 +32,10 @@ char *catalogue_help(void);
 
 /* FALSE and an error when SimGrid would abort on INFERGRID_CONTEXT_FACTORY. */
 gboolean catalogue_check_environment(GError **error);
+/* Whether clusters of the MT-3000's kind run the model, for a command about their operators: FALSE
+ * and an error on a wafer, or with experts. */
+gboolean catalogue_check_clusters(const char *command, const Platform *platform, const Model *model,
+                                  GError **error);
 /* Prints "message\n" of 'error' on standard error; returns the exit status that goes with it. */
 int catalogue_fail(const GError *error);
 /* Prints 'text' on standard output and flushes it; a failed write is reported. Exit status. */

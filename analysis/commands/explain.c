@@ -93,7 +93,9 @@ static gboolean explained_read(const ExplainOptions *options, Explained *explain
     explained->context = explained->tokens;
     return count_read("context", options->context, MOST_TOKENS, &explained->context, error) &&
            count_read("tp", options->tp, MOST_RANKS, &explained->tp, error) &&
-           files_read(options, explained, error) && counts_agree(explained, error);
+           files_read(options, explained, error) &&
+           catalogue_check_clusters("explain", explained->platform, explained->model, error) &&
+           counts_agree(explained, error);
 }
 
 static int explain_fusion(const ExplainOptions *options) {

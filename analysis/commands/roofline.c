@@ -240,7 +240,7 @@ static int roofline_run(const void *target) {
     g_autoptr(YamlNode) model_node =
         platform == NULL ? NULL : section_load(SECTION_MODEL, options->model, "--model", &error);
     g_autoptr(Model) model = model_node == NULL ? NULL : model_read(model_node, &error);
-    if (model == NULL)
+    if (model == NULL || !catalogue_check_clusters("roofline", platform, model, &error))
         return catalogue_fail(error);
     g_auto(Drawing) drawing = {.platform = platform,
                                .model = model,
