@@ -112,7 +112,7 @@ static gboolean figure_parse(const char *word, double *figure) {
     *figure = NAN;
     if (strcmp(word, NO_FIGURE) == 0)
         return TRUE;
-    if (!g_ascii_isdigit(word[word[0] == '-' ? 1 : 0]))
+    if (*word == '\0' || word[strspn(word, "0123456789+-.e")] != '\0')
         return FALSE;
     *figure = g_ascii_strtod(word, &end);
     return *end == '\0' && isfinite(*figure);
