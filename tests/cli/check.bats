@@ -3,7 +3,7 @@
 bats_require_minimum_version 1.5.0
 load common
 
-shipped=(demo colocated closed_batch)
+shipped=(demo colocated closed_batch wafer)
 
 @test "every shipped experiment is right" {
     for name in "${shipped[@]}"; do
