@@ -313,8 +313,8 @@ static void what_cannot_be_is_refused(void) {
         const char *message;
     } rows[] = {
         {&colocated, 0, 32, 0, "the paper's rule plans mode 'pbd', and this is 'colocated'"},
-        {&policy, 0, 4, 0,
-         "the paper's rule finds no plan for model '7B' on 4 clusters: no pool is so small (eq. "
+        {&policy, 0, 2, 0,
+         "the paper's rule finds no plan for model '7B' on 2 clusters: no pool is so small (eq. "
          "20)"},
         {&policy, 3, 72, ANALYTIC_CONTEXT_MODEL,
          "the paper's rule finds no plan for model '70B' on 72 clusters: decode's micro-batch fits "
