@@ -126,6 +126,25 @@ split=(--vary policy.colocated.tp=1,2 --vary policy.colocated.slots=2:16:2)
     equal "$(cksum <joined)" "$before"
 }
 
+@test "the example for GNU parallel prints the whole table, and goes on where it stopped" {
+    command -v parallel >/dev/null || skip 'GNU parallel is not here (.ci/setup --all installs it)'
+    small
+    sweep "${split[@]}" >whole.csv
+    example="$INFERGRID_SOURCE/workloads/experiments/cluster/parallel.sh"
+    run --separate-stderr "$example" 3 store small.yaml "${split[@]}"
+    equal "$status" 0
+    equal "$output" "$(cat whole.csv)"
+    equal "$(records store)" 16
+    # half of a part is lost: only that is made again
+    head -n 3 store.2 >half && mv half store.2
+    rm store
+    run --separate-stderr "$example" 3 store small.yaml "${split[@]}"
+    equal "$output" "$(cat whole.csv)"
+    equal "$(sort -u store.? | wc -l)" 17
+    run --separate-stderr "$example" 3
+    equal "$status" 2
+}
+
 @test "what does not fit is refused in its row, and the others go on" {
     small
     infergrid sweep small.yaml --vary policy.colocated.tp=2,3,64 -q
