@@ -90,7 +90,8 @@ typedef struct Policy {
 
 /* Reads the section. 'prefill', 'buffer', 'decode' belong to mode pbd, 'colocated' to mode
  * colocated and 'wafer' to mode wafer: the others' presence is an error, and in mode wafer so is
- * that of keys about clusters. Degrees of 0 are refused. */
+ * that of keys about clusters. But where an option sets the mode ('--set policy.mode=…'), what the
+ * file says for another mode is left out. Degrees of 0 are refused. */
 Policy *policy_read(const YamlNode *section, GError **error);
 void policy_free(Policy *policy);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Policy, policy_free)

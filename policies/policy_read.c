@@ -239,8 +239,9 @@ const YamlField *policy_field(ServingMode mode, const char *group, const char *k
         start = row->offset;
     }
     const YamlField *field = find_field(fields, n_fields, key);
-    if (field != NULL)
-        *offset = start + field->offset;
+    if (field == NULL || (group == NULL && !is_common(field, mode)))
+        return NULL;
+    *offset = start + field->offset;
     return field;
 }
 
@@ -266,11 +267,24 @@ static ServingMode mode_of_group(const char *key) {
     return N_MODES;
 }
 
+/* Whether a key was written in a file whose mode an option has changed since, for the mode that it
+ * had: such keys fall away. */
+static gboolean is_outdated(const YamlNode *section, const YamlNode *key, ServingMode mode) {
+    const YamlNode *node = yaml_get(section, "mode");
+    ServingMode group = mode_of_group(key->text);
+    gboolean foreign = group != N_MODES
+                           ? group != mode
+                           : mode == MODE_WAFER && g_strv_contains(cluster_keys, key->text);
+    return foreign && node != NULL && node->line == 0 && key->line > 0;
+}
+
 /* Refuses the groups of the other modes, and for wafers what is said of clusters. */
 static gboolean check_groups(const YamlNode *section, ServingMode mode, GError **error) {
     for (guint i = 0; i < section->keys->len; i++) {
         const YamlNode *key = g_ptr_array_index(section->keys, i);
         ServingMode other = mode_of_group(key->text);
+        if (is_outdated(section, key, mode))
+            continue;
         if (other != N_MODES && other != mode)
             return yaml_error(key, INPUT_ERROR_CONFLICT, error,
                               "'%s' belongs to mode '%s', and this is '%s'", key->text,
@@ -351,6 +365,25 @@ static gboolean read_mode(const YamlNode *section, ServingMode *mode, GError **e
     return node == NULL || check_groups(section, *mode, error);
 }
 
+/* Reads what is not outdated. */
+static gboolean read_fields(const YamlNode *section, ServingMode mode, Policy *policy,
+                            GError **error) {
+    SectionTable table = section_table(mode);
+    g_autoptr(GPtrArray) keys = g_ptr_array_new();
+    g_autoptr(GPtrArray) values = g_ptr_array_new();
+    for (guint i = 0; i < section->keys->len; i++) {
+        YamlNode *key = g_ptr_array_index(section->keys, i);
+        if (is_outdated(section, key, mode))
+            continue;
+        g_ptr_array_add(keys, key);
+        g_ptr_array_add(values, g_ptr_array_index(section->values, i));
+    }
+    YamlNode view = *section; /* its nodes are the section's */
+    view.keys = keys;
+    view.values = values;
+    return yaml_read_fields(&view, table.fields, table.n_fields, policy, error);
+}
+
 /* One request at a time, its prompt on its own and whole. */
 static DecodeSpec one_slot(const WaferSpec *wafer) {
     return (DecodeSpec){.tp = 1,
@@ -365,9 +398,8 @@ Policy *policy_read(const YamlNode *section, GError **error) {
     ServingMode mode;
     if (!yaml_expect(section, YAML_MAPPING, NULL, error) || !read_mode(section, &mode, error))
         return NULL;
-    SectionTable table = section_table(mode);
     g_autoptr(Policy) policy = g_new0(Policy, 1);
-    if (!yaml_read_fields(section, table.fields, table.n_fields, policy, error))
+    if (!read_fields(section, mode, policy, error))
         return NULL;
     if (mode == MODE_WAFER)
         policy->decode = one_slot(&policy->wafer);

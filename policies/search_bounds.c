@@ -45,14 +45,20 @@ static void add_slots(const BoundInputs *inputs G_GNUC_UNUSED, GArray *values) {
         add(values, slots);
 }
 
+static void add_k(const BoundInputs *inputs G_GNUC_UNUSED, GArray *values) {
+    for (guint64 k = 1; k <= 3; k++)
+        add(values, k);
+}
+
 typedef void (*AddBounds)(const BoundInputs *inputs, GArray *values);
 static const AddBounds adders[N_SEARCH_DIMENSIONS] = {
     [DIM_PREFILL_PP] = add_pp,          [DIM_PREFILL_MICRO_BATCH] = add_micro_batch,
     [DIM_BUFFER_CLUSTERS] = add_buffer, [DIM_DECODE_TP] = add_tp,
     [DIM_DECODE_PP] = add_pp,           [DIM_DECODE_SLOTS] = add_slots,
     [DIM_COLOCATED_TP] = add_tp,        [DIM_COLOCATED_PP] = add_pp,
-    [DIM_COLOCATED_SLOTS] = add_slots,  [DIM_PREFILL_DP] = add_dp,
-    [DIM_DECODE_DP] = add_dp,           [DIM_COLOCATED_DP] = add_dp,
+    [DIM_COLOCATED_SLOTS] = add_slots,  [DIM_WAFER_K_TREE] = add_k,
+    [DIM_PREFILL_DP] = add_dp,          [DIM_DECODE_DP] = add_dp,
+    [DIM_COLOCATED_DP] = add_dp,        [DIM_WAFER_DP] = add_dp,
 };
 
 /* Into its place among ascending ones. */
@@ -86,14 +92,12 @@ GArray *search_bounds(const BoundInputs *inputs, SearchDimensionKind kind) {
 }
 
 Policy *search_policy_in(const Policy *base, ServingMode mode, GError **error) {
-    static const char *const groups[] = {"prefill", "buffer", "decode", "colocated"};
     g_autoptr(GString) text = g_string_new(NULL);
     policy_write(base, 0, text);
     g_autoptr(YamlNode) section = yaml_load_text(text->str, "policy", error);
     if (section == NULL)
         return NULL;
-    for (guint i = 0; i < G_N_ELEMENTS(groups) && base->mode != mode; i++)
-        yaml_remove(section, groups[i]);
+    /* As an option would set it: what belongs to another mode falls away. */
     yaml_put(section, "mode", yaml_scalar_new(policy_mode_names.names[mode], "search"));
     return policy_read(section, error);
 }

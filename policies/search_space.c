@@ -77,13 +77,15 @@ static void axis_add(Walk *walk, SearchDimensionKind kind, GArray *values) {
         g_autofree char *number = g_strdup_printf("%" G_GUINT64_FORMAT, value);
         g_autofree char *text =
             g_strdup_printf("policy.%s%s%s=%s", group, group[0] == '\0' ? "" : ".", dimension->key,
-                            axis->is_name ? field->names.names[value] : number);
+                            value < field->names.n_names ? field->names.names[value] : number);
         axis->settings[i] = g_string_chunk_insert_const(walk->space->texts, text);
     }
 }
 
 /* Clu_pool of THInfer eq. 20, over all pools, with DP_D decode replicas. */
 static guint64 clusters_of(const Policy *policy) {
+    if (policy->mode == MODE_WAFER)
+        return policy->pools * policy->wafer.dp;
     guint64 pool = policy->decode.dp * policy->decode.tp * policy->decode.pp;
     if (policy->mode == MODE_PBD)
         pool += policy->prefill.dp * policy->prefill.pp + policy->buffer.clusters;
@@ -123,12 +125,28 @@ static gsize part_index(const Walk *walk, SearchPart part, gsize *n) {
     return index;
 }
 
+static gboolean clusters_fit(const BillInputs *inputs, const ReplicaShape *shape) {
+    return memory_bill_largest_context(inputs, shape) >= inputs->max_context;
+}
+
+/* Grids that are left open are chosen later, among those that fit. */
+static gboolean wafer_fits(const BillInputs *inputs) {
+    WaferNeed need = {.model = inputs->model,
+                      .mesh = &inputs->platform->mesh,
+                      .spec = inputs->policy->wafer,
+                      .max_context = inputs->max_context};
+    WaferUse use = {0};
+    return (need.spec.prefill_grid == 0 || wafer_use_prefill(&need, &use, NULL)) &&
+           (need.spec.decode_grid == 0 || wafer_use_decode(&need, &use, NULL));
+}
+
 static gboolean part_fits(Walk *walk, SearchPart part, ReplicaShape shape) {
     guint8 *fit = &walk->fits[part][part_index(walk, part, NULL)];
-    if (*fit == FIT_UNKNOWN)
-        *fit = memory_bill_largest_context(&walk->inputs, &shape) >= walk->inputs.max_context
-                   ? FIT_YES
-                   : FIT_NO;
+    if (*fit == FIT_UNKNOWN) {
+        gboolean fits = walk->policy.mode == MODE_WAFER ? wafer_fits(&walk->inputs)
+                                                        : clusters_fit(&walk->inputs, &shape);
+        *fit = fits ? FIT_YES : FIT_NO;
+    }
     return *fit == FIT_YES;
 }
 
@@ -353,14 +371,28 @@ static gboolean is_not_empty(const SearchSpace *space, const SearchSpec *spec, G
         guint64 pruned = space->pruned[order[i]];
         if (pruned == 0)
             continue;
-        const char *last =
-            pruned == left ? left < space->enumerated ? " and the last" : " all" : "";
-        g_string_append_printf(text, "%s%s %" G_GUINT64_FORMAT " break rule '%s' (%s)",
-                               left < space->enumerated ? "," : "", last, pruned,
-                               rules[order[i]].name, rules[order[i]].meaning);
+        const char *before = left == space->enumerated ? "" : ",";
+        const char *last = pruned < left ? "" : before[0] == '\0' ? " all" : " and the last";
+        g_string_append_printf(text, "%s%s %" G_GUINT64_FORMAT " break rule '%s' (%s)", before,
+                               last, pruned, rules[order[i]].name, rules[order[i]].meaning);
         left -= pruned;
     }
     return space_error(spec->place, error, text->str);
+}
+
+/* Wafers serve in a mode of their own, and nothing else does. */
+static gboolean modes_are_possible(const SearchSpec *spec, const GArray *modes,
+                                   const Platform *platform, GError **error) {
+    for (guint i = 0; i < modes->len; i++) {
+        ServingMode mode = (ServingMode)g_array_index(modes, guint64, i);
+        if ((mode == MODE_WAFER) == (platform->kind == DEVICE_WAFER))
+            continue;
+        g_autofree char *message = g_strdup_printf(
+            "mode '%s' is not for platform '%s', which is of %s", policy_mode_names.names[mode],
+            platform->name, mode == MODE_WAFER ? "clusters" : "wafers");
+        return space_error(spec->place, error, message);
+    }
+    return TRUE;
 }
 
 static GArray *searched_modes(const SearchSpec *spec, const Policy *base) {
@@ -382,7 +414,7 @@ static SearchSpace *space_alloc(void) {
 SearchSpace *search_space_new(const SearchSpec *spec, const Policy *base, const Model *model,
                               const Platform *platform, guint64 clusters, GError **error) {
     g_autoptr(GArray) modes = searched_modes(spec, base);
-    if (!groups_are_used(spec, modes, error))
+    if (!modes_are_possible(spec, modes, platform, error) || !groups_are_used(spec, modes, error))
         return NULL;
     g_autoptr(SearchSpace) space = space_alloc();
     guint64 most = platform_clusters(platform);

@@ -8,33 +8,43 @@
 #define COMMON(name) .key = (name), .part = PART_COMMON
 #define IN(name, of, in) .group = #name, .key = (of), .mode = MODE_PBD, .part = (in)
 #define COLOCATED(of) .group = "colocated", .key = (of), .mode = MODE_COLOCATED, .part = PART_DECODE
+#define WAFER(of) .group = "wafer", .key = (of), .mode = MODE_WAFER, .part = PART_DECODE
 
 const SearchDimension search_dimensions[N_SEARCH_DIMENSIONS] = {
     [DIM_POOLS] = {COMMON("pools"), .replicas = TRUE},
     [DIM_PLACEMENT] = {COMMON("placement")},
     [DIM_ROUTING] = {COMMON("routing")},
     [DIM_ADMISSION] = {COMMON("admission")},
-    [DIM_PREFILL_PP] = {IN(prefill, "pp", PART_PREFILL), .always = TRUE},
-    [DIM_PREFILL_MICRO_BATCH] = {IN(prefill, "micro_batch", PART_PREFILL), .always = TRUE},
+    [DIM_PREFILL_PP] = {IN(prefill, "pp", PART_PREFILL)},
+    [DIM_PREFILL_MICRO_BATCH] = {IN(prefill, "micro_batch", PART_PREFILL)},
     [DIM_PREFILL_CHUNK_TOKENS] = {IN(prefill, "chunk_tokens", PART_PREFILL)},
-    [DIM_BUFFER_CLUSTERS] = {IN(buffer, "clusters", PART_BUFFER), .always = TRUE},
-    [DIM_DECODE_TP] = {IN(decode, "tp", PART_DECODE), .always = TRUE},
-    [DIM_DECODE_PP] = {IN(decode, "pp", PART_DECODE), .always = TRUE},
-    [DIM_DECODE_SLOTS] = {IN(decode, "slots", PART_DECODE), .always = TRUE},
+    [DIM_BUFFER_CLUSTERS] = {IN(buffer, "clusters", PART_BUFFER)},
+    [DIM_DECODE_TP] = {IN(decode, "tp", PART_DECODE)},
+    [DIM_DECODE_PP] = {IN(decode, "pp", PART_DECODE)},
+    [DIM_DECODE_SLOTS] = {IN(decode, "slots", PART_DECODE)},
     [DIM_DECODE_BATCHING] = {IN(decode, "batching", PART_DECODE)},
-    [DIM_COLOCATED_TP] = {COLOCATED("tp"), .always = TRUE},
-    [DIM_COLOCATED_PP] = {COLOCATED("pp"), .always = TRUE},
-    [DIM_COLOCATED_SLOTS] = {COLOCATED("slots"), .always = TRUE},
+    [DIM_COLOCATED_TP] = {COLOCATED("tp")},
+    [DIM_COLOCATED_PP] = {COLOCATED("pp")},
+    [DIM_COLOCATED_SLOTS] = {COLOCATED("slots")},
     [DIM_COLOCATED_BATCHING] = {COLOCATED("batching")},
     [DIM_COLOCATED_CHUNK_TOKENS] = {COLOCATED("chunk_tokens")},
     [DIM_COLOCATED_MAX_BATCH_TOKENS] = {COLOCATED("max_batch_tokens")},
-    [DIM_PREFILL_DP] = {IN(prefill, "dp", PART_PREFILL), .replicas = TRUE, .always = TRUE},
-    [DIM_DECODE_DP] = {IN(decode, "dp", PART_DECODE), .replicas = TRUE, .always = TRUE},
-    [DIM_COLOCATED_DP] = {COLOCATED("dp"), .replicas = TRUE, .always = TRUE},
+    [DIM_WAFER_PREFILL_GRID] = {WAFER("prefill_grid")},
+    [DIM_WAFER_DECODE_GRID] = {WAFER("decode_grid")},
+    [DIM_WAFER_REGIONS] = {WAFER("regions")},
+    [DIM_WAFER_SYSTEM] = {WAFER("system")},
+    [DIM_WAFER_KV] = {WAFER("kv")},
+    [DIM_WAFER_K_TREE] = {WAFER("k_tree")},
+    [DIM_PREFILL_DP] = {IN(prefill, "dp", PART_PREFILL), .replicas = TRUE},
+    [DIM_DECODE_DP] = {IN(decode, "dp", PART_DECODE), .replicas = TRUE},
+    [DIM_COLOCATED_DP] = {COLOCATED("dp"), .replicas = TRUE},
+    [DIM_WAFER_DP] = {WAFER("dp"), .replicas = TRUE},
 };
 
 gboolean search_dimension_in(SearchDimensionKind kind, ServingMode mode) {
-    return search_dimensions[kind].group == NULL || search_dimensions[kind].mode == mode;
+    gsize offset;
+    return policy_field(mode, search_dimensions[kind].group, search_dimensions[kind].key,
+                        &offset) != NULL;
 }
 
 static const YamlField *dimension_field(SearchDimensionKind kind) {
@@ -163,6 +173,17 @@ static gboolean add_range(const ValueList *list, const YamlNode *node, GError **
     return TRUE;
 }
 
+/* Whether it is a word that stands for a number, such as 'auto' for 0. */
+static gboolean is_word(const YamlField *field, const YamlNode *node, guint64 *value) {
+    for (gsize i = 0; field->kind == YAML_FIELD_COUNT && i < field->names.n_names; i++) {
+        if (strcmp(node->text, field->names.names[i]) != 0)
+            continue;
+        *value = i;
+        return TRUE;
+    }
+    return FALSE;
+}
+
 static gboolean add_scalar(const ValueList *list, const YamlNode *node, GError **error) {
     guint64 value = 0;
     int name = 0;
@@ -174,7 +195,8 @@ static gboolean add_scalar(const ValueList *list, const YamlNode *node, GError *
         value = (guint64)name;
     } else if (strchr(node->text, ':') != NULL) {
         return add_range(list, node, error);
-    } else if (!yaml_read_count(node, (guint64)list->field->min, (guint64)list->field->max, &value,
+    } else if (!is_word(list->field, node, &value) &&
+               !yaml_read_count(node, (guint64)list->field->min, (guint64)list->field->max, &value,
                                 error)) {
         return FALSE;
     }
@@ -276,7 +298,10 @@ static gboolean read_dimensions(SearchSpec *spec, const YamlNode *section, GErro
         const YamlNode *node = mapping == NULL ? NULL : yaml_get(mapping, dimension->key);
         if (node == NULL)
             continue;
-        spec->values[kind] = read_values(dimension_field(kind), node, error);
+        YamlField field = *dimension_field(kind);
+        if (dimension->replicas)
+            field.names = (YamlEnum){0}; /* counted, so 'all' would say nothing */
+        spec->values[kind] = read_values(&field, node, error);
         if (spec->values[kind] == NULL)
             return FALSE;
         spec->places[kind] = scalar_at(node, "");
@@ -397,7 +422,7 @@ static void write_values(const YamlField *field, const GArray *values, guint ind
     for (guint i = 0; i < values->len; i++) {
         guint64 value = g_array_index(values, guint64, i);
         g_string_append(out, i > 0 ? ", " : "");
-        if (field->kind == YAML_FIELD_ENUM)
+        if (value < field->names.n_names)
             g_string_append(out, field->names.names[value]);
         else
             g_string_append_printf(out, "%" G_GUINT64_FORMAT, value);

@@ -29,9 +29,16 @@ typedef enum {
     DIM_COLOCATED_BATCHING,
     DIM_COLOCATED_CHUNK_TOKENS,
     DIM_COLOCATED_MAX_BATCH_TOKENS,
+    DIM_WAFER_PREFILL_GRID,
+    DIM_WAFER_DECODE_GRID,
+    DIM_WAFER_REGIONS,
+    DIM_WAFER_SYSTEM,
+    DIM_WAFER_KV,
+    DIM_WAFER_K_TREE,
     DIM_PREFILL_DP,
     DIM_DECODE_DP,
     DIM_COLOCATED_DP,
+    DIM_WAFER_DP,
     N_SEARCH_DIMENSIONS
 } SearchDimensionKind;
 
@@ -42,7 +49,6 @@ typedef struct SearchDimension {
     ServingMode mode; /* that the group belongs to */
     SearchPart part;
     gboolean replicas; /* more of it is the same split on more clusters */
-    gboolean always;   /* has bounds of its own when the section gives none */
 } SearchDimension;
 extern const SearchDimension search_dimensions[N_SEARCH_DIMENSIONS];
 
