@@ -5,7 +5,7 @@
 struct TpRates {
     guint tp;
     OpModes modes;
-    DeviceModel device; /* of the latest plan */
+    DeviceModel device; /* and model, of the latest plan */
     const Model *model;
     /* double by rows, not a number where not asked yet */
     GArray *layer, *embedding, *head;
@@ -15,7 +15,6 @@ struct TpRates {
 };
 
 struct BoundRates {
-    const Model *model;
     GPtrArray *ranks; /* TpRates * */
 };
 
@@ -29,10 +28,9 @@ static void tp_rates_free(gpointer data) {
     g_free(rates);
 }
 
-BoundRates *bound_rates_new(const Model *model) {
+BoundRates *bound_rates_new(void) {
     BoundRates *rates = g_new0(BoundRates, 1);
 
-    rates->model = model;
     rates->ranks = g_ptr_array_new_with_free_func(tp_rates_free);
     return rates;
 }
@@ -48,11 +46,11 @@ static GArray *doubles(void) {
     return g_array_new(FALSE, FALSE, sizeof(double));
 }
 
-static TpRates *tp_rates_new(const Model *model, OpModes modes, guint tp) {
+static TpRates *tp_rates_new(OpModes modes, guint tp) {
     TpRates *rates = g_new0(TpRates, 1);
     double none = 0;
 
-    *rates = (TpRates){.tp = tp, .modes = modes, .model = model};
+    *rates = (TpRates){.tp = tp, .modes = modes};
     rates->layer = doubles();
     rates->embedding = doubles();
     rates->head = doubles();
@@ -69,7 +67,8 @@ static gboolean same_modes(OpModes a, OpModes b) {
            a.launch_each == b.launch_each;
 }
 
-TpRates *bound_rates_of(BoundRates *rates, const DeviceModel *device, guint tp) {
+TpRates *bound_rates_of(BoundRates *rates, const DeviceModel *device, const Model *model,
+                        guint tp) {
     OpModes modes = op_costs_modes(device->costs);
     TpRates *found = NULL;
 
@@ -79,10 +78,11 @@ TpRates *bound_rates_of(BoundRates *rates, const DeviceModel *device, guint tp) 
             found = known;
     }
     if (found == NULL) {
-        found = tp_rates_new(rates->model, modes, tp);
+        found = tp_rates_new(modes, tp);
         g_ptr_array_add(rates->ranks, found);
     }
     found->device = *device;
+    found->model = model;
     return found;
 }
 

@@ -9,14 +9,15 @@
 #define BOUND_ROWS_MAX 8192
 
 typedef struct BoundRates BoundRates;
-BoundRates *bound_rates_new(const Model *model); /* borrows it */
+BoundRates *bound_rates_new(void);
 void bound_rates_free(BoundRates *rates);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(BoundRates, bound_rates_free)
 
-/* What is known of 'tp' ranks with operators made as 'device' has them. Borrows the device until
- * the next call for the same ranks: its tables must cover what is asked. */
+/* What is known of 'tp' ranks with operators made as 'device' has them; always of the same model.
+ * Borrows model and device until the next call for the same ranks: the device's tables must cover
+ * what is asked. */
 typedef struct TpRates TpRates;
-TpRates *bound_rates_of(BoundRates *rates, const DeviceModel *device, guint tp);
+TpRates *bound_rates_of(BoundRates *rates, const DeviceModel *device, const Model *model, guint tp);
 
 /* Seconds of a layer without attention, of the embedding, and of the head, for so many rows. */
 double tp_rates_layer(TpRates *rates, guint32 rows);

@@ -112,7 +112,7 @@ void bound_shape_init(BoundShape *shape, const Experiment *experiment, ReplicaRo
                                  .ring_row_s = INFINITY};
     shape->n_stages = one->n_stages;
     shape->tp = one->stages[0].tp;
-    shape->rates = bound_rates_of(rates, device, shape->tp);
+    shape->rates = bound_rates_of(rates, device, experiment->model, shape->tp);
     for (guint i = 0; i < plan->n_replicas; i++)
         if (plan->replicas[i].role == role)
             replica_look(shape, stages, &plan->replicas[i], experiment);

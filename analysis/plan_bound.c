@@ -6,7 +6,6 @@
 #include <math.h>
 
 struct PlanBounds {
-    const Experiment *base;
     BoundLoad *load; /* NULL: too long */
     BoundRates *rates;
 };
@@ -23,8 +22,7 @@ PlanBounds *plan_bounds_new(const Experiment *base, GError **error) {
     g_autoptr(PlanBounds) bounds = g_new0(PlanBounds, 1);
     GError *failure = NULL;
 
-    bounds->base = base;
-    bounds->rates = bound_rates_new(base->model);
+    bounds->rates = bound_rates_new();
     bounds->load = bound_load_new(base, &failure);
     if (failure == NULL)
         return g_steal_pointer(&bounds);

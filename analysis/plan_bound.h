@@ -10,7 +10,7 @@
 #include "analysis/outcome.h"
 
 typedef struct PlanBounds PlanBounds;
-/* For plans of one workload, model and machine: those of 'base', which is borrowed. */
+/* For plans of one workload, model and machine: those of 'base'. */
 PlanBounds *plan_bounds_new(const Experiment *base, GError **error);
 void plan_bounds_free(PlanBounds *bounds);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PlanBounds, plan_bounds_free)

@@ -4,14 +4,23 @@
 #include <stdio.h>
 #include <string.h>
 
-const Command *const catalogue_commands[] = {
-    &command_simulate, &command_check,      &command_sweep,     &command_merge,
-    &command_explain,  &command_operator,   &command_reproduce, &command_roofline,
-    &command_help,     &command_completion, &command_man,       NULL};
+const Command *const catalogue_commands[] = {&command_simulate,
+                                             &command_check,
+                                             &command_sweep,
+                                             &command_search,
+                                             &command_merge,
+                                             &command_explain,
+                                             &command_operator,
+                                             &command_reproduce,
+                                             &command_roofline,
+                                             &command_help,
+                                             &command_completion,
+                                             &command_man,
+                                             NULL};
 
-const char *const catalogue_command_names[] = {"simulate", "check",      "sweep",     "merge",
-                                               "explain",  "operator",   "reproduce", "roofline",
-                                               "help",     "completion", "man",       NULL};
+const char *const catalogue_command_names[] = {
+    "simulate",  "check",    "sweep", "search",     "merge", "explain", "operator",
+    "reproduce", "roofline", "help",  "completion", "man",   NULL};
 
 const char *const catalogue_version = INFERGRID_VERSION;
 

@@ -44,6 +44,7 @@ int catalogue_print(const char *text);
 /* The commands, one file each. */
 extern const Command command_simulate;
 extern const Command command_sweep;
+extern const Command command_search;
 extern const Command command_merge;
 extern const Command command_check;
 extern const Command command_explain;
