@@ -159,16 +159,16 @@ static gboolean contradict(const FigureLimit *a, const FigureLimit *b) {
     return a->at_most ? a->value < b->value : b->value < a->value;
 }
 
-static gboolean add_limit(Objectives *objectives, const char *text, const Slo *slo,
-                          GError **error) {
+gboolean objectives_add_limit(Objectives *objectives, const char *text, const char *option,
+                              const Slo *slo, GError **error) {
     FigureLimit limit;
 
-    if (!figure_limit_parse(text, "--limit", &limit, error))
+    if (!figure_limit_parse(text, option, &limit, error))
         return FALSE;
     g_array_append_val(objectives->limits, limit);
     if (needs_slo(limit.figure) && !has_limits(slo)) {
         g_set_error(error, INPUT_ERROR, INPUT_ERROR_CONFLICT,
-                    "--limit: '%s' needs a limit in the experiment's section 'slo'",
+                    "%s: '%s' needs a limit in the experiment's section 'slo'", option,
                     figure_info(limit.figure)->name);
         return FALSE;
     }
@@ -177,7 +177,7 @@ static gboolean add_limit(Objectives *objectives, const char *text, const Slo *s
         if (!contradict(other, &limit))
             continue;
         g_set_error(error, INPUT_ERROR, INPUT_ERROR_CONFLICT,
-                    "--limit: '%s' and '%s' contradict each other", other->text, limit.text);
+                    "%s: '%s' and '%s' contradict each other", option, other->text, limit.text);
         return FALSE;
     }
     return TRUE;
@@ -193,7 +193,7 @@ Objectives *objectives_new(const char *names, const GPtrArray *nodes, const char
                       : !read_nodes(objectives, nodes, slo, error))
         return NULL;
     for (guint i = 0; limits != NULL && limits[i] != NULL; i++)
-        if (!add_limit(objectives, limits[i], slo, error))
+        if (!objectives_add_limit(objectives, limits[i], "--limit", slo, error))
             return NULL;
     return g_steal_pointer(&objectives);
 }

@@ -31,6 +31,10 @@ Objectives *objectives_new(const char *names, const GPtrArray *nodes, const char
 void objectives_free(Objectives *objectives);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Objectives, objectives_free)
 
+/* Adds a limit as objectives_new does; 'option' heads its messages ("--target"). */
+gboolean objectives_add_limit(Objectives *objectives, const char *text, const char *option,
+                              const Slo *slo, GError **error);
+
 /* One limit by itself. 'limit' is to be cleared with figure_limit_clear on success. */
 gboolean figure_limit_parse(const char *text, const char *option, FigureLimit *limit,
                             GError **error);

@@ -28,6 +28,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(WorkloadSpec, workload_spec_free)
 void workload_write(const WorkloadSpec *spec, guint indent, GString *out);
 /* The absolute path of its trace; NULL where requests are generated. Borrowed. */
 const char *workload_trace_path(const WorkloadSpec *spec);
+/* What its arrival dates are multiplied by. */
+double workload_time_scale(const WorkloadSpec *spec);
 
 /* What reading everything once finds; also proves that every row is valid, those after the slice
  * included, and that something is left to serve. */

@@ -73,3 +73,7 @@ void workload_write(const WorkloadSpec *spec, guint indent, GString *out) {
 const char *workload_trace_path(const WorkloadSpec *spec) {
     return spec->kind == WORKLOAD_TRACE ? spec->trace.path : NULL;
 }
+
+double workload_time_scale(const WorkloadSpec *spec) {
+    return spec->time_scale;
+}

@@ -11,9 +11,15 @@ typedef struct CampaignOptions {
     gboolean quiet;
 } CampaignOptions;
 
-/* Their rows of a table, for a struct 'Type' that has them as a member. */
+/* Their rows of a table, for a struct 'Type' that has them as a member; without a shard for
+ * commands whose runs depend on the outcomes of others. */
 #define CAMPAIGN_OPTION_ROW(Type, member, field) G_STRUCT_OFFSET(Type, member.field)
 #define CAMPAIGN_OPTIONS(Type, member)                                                             \
+    CAMPAIGN_OPTIONS_WHOLE(Type, member), {                                                        \
+        "shard", 0, OPTION_TEXT, CAMPAIGN_OPTION_ROW(Type, member, shard), "I/N", "1/1",           \
+            "make only the I-th of N parts of the runs, for a store that infergrid merge joins"    \
+    }
+#define CAMPAIGN_OPTIONS_WHOLE(Type, member)                                                       \
     {"set",                                                                                        \
      's',                                                                                          \
      OPTION_TEXTS,                                                                                 \
@@ -43,13 +49,6 @@ typedef struct CampaignOptions {
          "DURATION",                                                                               \
          "none",                                                                                   \
          "end a run that takes longer than this and go on with the others"},                       \
-        {"shard",                                                                                  \
-         0,                                                                                        \
-         OPTION_TEXT,                                                                              \
-         CAMPAIGN_OPTION_ROW(Type, member, shard),                                                 \
-         "I/N",                                                                                    \
-         "1/1",                                                                                    \
-         "make only the I-th of N parts of the runs, for a store that infergrid merge joins"},     \
     {                                                                                              \
         "quiet", 'q', OPTION_FLAG, CAMPAIGN_OPTION_ROW(Type, member, quiet), NULL, "off",          \
             "show no progress and no warnings"                                                     \
