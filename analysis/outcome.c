@@ -296,16 +296,3 @@ void outcome_of_experiment(const Experiment *experiment, const OpCosts *costs, O
         outcome_fail(outcome, OUTCOME_BROKEN, fault);
     ledger_clear(&ledger);
 }
-
-void outcome_of_run(const char *path, const char *const *overrides, Outcome *outcome) {
-    g_autoptr(GError) error = NULL;
-    g_autoptr(Experiment) experiment = experiment_load(path, overrides, &error);
-    g_autoptr(OpCosts) costs =
-        experiment == NULL ? NULL : experiment_run_costs(experiment, TRUE, NULL, &error);
-
-    outcome_init(outcome);
-    if (costs == NULL)
-        fail_by(outcome, error);
-    else
-        outcome_of_experiment(experiment, costs, outcome);
-}

@@ -81,11 +81,9 @@ gboolean outcome_parse(const char *text, Outcome *outcome);
 void outcome_fill(Outcome *outcome, const Experiment *experiment, const Ledger *ledger,
                   const Metrics *metrics);
 
-/* Loads the experiment with overrides and simulates it in this process (once a process: it is
- * meant for children), time only even where numerics are on. Never fails: what goes wrong is in the
- * outcome, which need not be initialised. */
-void outcome_of_run(const char *path, const char *const *overrides, Outcome *outcome);
-/* The same of an experiment that is loaded, with its operators' times. */
+/* Simulates an experiment that is loaded, with its operators' times, in this process (once a
+ * process: it is meant for children), time only even where numerics are on. Never fails: what goes
+ * wrong is in the outcome, which need not be initialised. */
 void outcome_of_experiment(const Experiment *experiment, const OpCosts *costs, Outcome *outcome);
 
 #endif

@@ -89,3 +89,16 @@ done
 if [ -x "$BENCH_PROGRAMS/bench_gemm" ]; then
     OPENBLAS_NUM_THREADS=1 "$BENCH_PROGRAMS/bench_gemm"
 fi
+
+# sweep WORKERS: runs a second of the closed batch under 60 settings, each a process of its own.
+sweep() {
+    local start=$EPOCHREALTIME
+    "$INFERGRID" sweep closed_batch.yaml --vary policy.decode.tp=1,2,4 \
+        --vary policy.decode.slots=5:24:1 -q -j "$1" >/dev/null
+    calc "$EPOCHREALTIME" "$start" '60 / (a - b)'
+}
+sweep 2 >/dev/null # operators' times into the cache
+one=$(sweep 1)
+two=$(sweep 2)
+say 'closed batch, 60 settings, one worker: runs a second' "$one" 1/s
+say 'closed batch, 60 settings: two workers against one' "$(calc "$two" "$one" 'a / b')" ''
