@@ -23,6 +23,9 @@ typedef struct CostFillInput {
  * fit a cluster's memories. */
 OpCosts *cost_fill(const CostFillInput *input, GError **error);
 
+/* The folder of the cache; NULL when there shall be none. Caller frees. */
+char *cost_fill_folder(void);
+
 /* How the policy has operators made. */
 OpModes cost_fill_modes(const Policy *policy);
 

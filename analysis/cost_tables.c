@@ -43,7 +43,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Tasks, tasks_clear)
 
 /* --- the cache */
 
-static char *cache_folder(void) {
+char *cost_fill_folder(void) {
     const char *named = g_getenv(CACHE_VARIABLE);
 
     if (named == NULL)
@@ -167,7 +167,7 @@ gboolean cost_tables_get(const GArray *keys, const CostFillInput *input, OpCosts
                          GError **error) {
     g_auto(Tasks) tasks = {.platform = input->platform,
                            .memo = input->memo,
-                           .folder = cache_folder(),
+                           .folder = cost_fill_folder(),
                            .quiet = input->quiet,
                            .tasks = g_new0(Task, keys->len + 1),
                            .missing = g_new0(Task *, keys->len + 1),

@@ -143,6 +143,7 @@ static gboolean wafers_plan(Experiment *experiment, const ExperimentFile *file,
     const YamlNode *place = file->sections[SECTION_POLICY];
     Policy policy = *experiment->policy;
     experiment->wafer_costs = wafer_costs_new(experiment->platform);
+    wafer_costs_keep(experiment->wafer_costs);
     if (!workload_count(experiment, known, file->sections[SECTION_WORKLOAD], error) ||
         !wafers_tune(experiment, place, &policy, error)) {
         return FALSE;

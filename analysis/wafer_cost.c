@@ -1,6 +1,7 @@
 #include "analysis/wafer_cost.h"
 
 #include "analysis/child.h"
+#include "analysis/wafer_cache.h"
 #include "analysis/wafer_job.h"
 #include "policies/mesh/wafer_regions.h"
 #include "workloads/input_error.h"
@@ -14,6 +15,7 @@ struct WaferCosts {
     GHashTable *listed; /* WaferJobKey; what is in 'jobs' */
     GArray *jobs;       /* WaferJob: not known yet, in the order in which they were listed */
     guint simulations;
+    char *cache; /* the file where what is known is kept; NULL: nowhere */
 };
 
 WaferCosts *wafer_costs_new(const Platform *platform) {
@@ -32,7 +34,15 @@ void wafer_costs_free(WaferCosts *costs) {
     g_hash_table_unref(costs->known);
     g_hash_table_unref(costs->listed);
     g_array_unref(costs->jobs);
+    g_free(costs->cache);
     g_free(costs);
+}
+
+void wafer_costs_keep(WaferCosts *costs) {
+    g_assert(costs->cache == NULL);
+    costs->cache = wafer_cache_path(&costs->platform->mesh);
+    if (costs->cache != NULL)
+        wafer_cache_read(costs->cache, costs->known);
 }
 
 guint wafer_costs_simulations(const WaferCosts *costs) {
@@ -75,6 +85,8 @@ gboolean wafer_costs_fill(WaferCosts *costs, GError **error) {
     gboolean filled = child_run_all(&jobs, error);
 
     costs->simulations += costs->jobs->len;
+    if (costs->cache != NULL && jobs.n > 0)
+        wafer_cache_write(costs->cache, costs->known);
     g_array_set_size(costs->jobs, 0);
     g_hash_table_remove_all(costs->listed);
     return filled;

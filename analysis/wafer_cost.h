@@ -42,6 +42,9 @@ typedef struct WaferGemv {
 /* Borrows the platform, of kind wafer. */
 WaferCosts *wafer_costs_new(const Platform *platform);
 void wafer_costs_free(WaferCosts *costs);
+/* Takes what earlier runs have found from a file, and keeps there what this one finds
+ * (wafer_cache.h): the same cycles, only sooner. */
+void wafer_costs_keep(WaferCosts *costs);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(WaferCosts, wafer_costs_free)
 
 /* Lists what will be asked for. */

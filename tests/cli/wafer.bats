@@ -62,3 +62,14 @@ small=(--set platform.mesh.columns=24 --set platform.mesh.rows=36 --set model=ti
     equal "$status" 2
     contains "$stderr" "mode 'pbd' is not for platform 'Cerebras WSE-2'"
 }
+
+@test "cold, warm and without a cache, the bytes are the same" {
+    INFERGRID_CACHE="$PWD/cache" infergrid simulate --quiet wafer "${small[@]}" --json
+    equal "$status" 0
+    cold=$output
+    [ "$(find cache -name 'wafer-*.txt' | wc -l)" = 1 ]
+    INFERGRID_CACHE="$PWD/cache" infergrid simulate --quiet wafer "${small[@]}" --json
+    equal "$output" "$cold"
+    INFERGRID_CACHE='' infergrid simulate --quiet wafer "${small[@]}" --json
+    equal "$output" "$cold"
+}
