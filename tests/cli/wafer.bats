@@ -51,10 +51,7 @@ small=(--set platform.mesh.columns=24 --set platform.mesh.rows=36 --set model=ti
     done
 }
 
-@test "numbers and other modes are refused" {
-    infergrid check wafer --set output.numerics=true
-    equal "$status" 2
-    equal "$stderr" "--set output.numerics: numerics are not simulated in mode 'wafer'"
+@test "modes and kinds of platforms go together" {
     infergrid check wafer --set platform=mt3000
     equal "$status" 2
     contains "$stderr" "mode 'wafer' needs a platform of kind 'wafer', which 'MT-3000"
