@@ -73,7 +73,7 @@ static void assert_same(const GemmSeen *a, const GemmSeen *b) {
 
 static void test_fast_forward_is_stepping_bit_by_bit(void) {
     for (guint kind = 0; kind < N_MESH_GEMM_KINDS; kind++)
-        for (gsize i = 0; i < G_N_ELEMENTS(shapes); i++) {
+        for (gsize i = kind % 2; i < G_N_ELEMENTS(shapes); i += 2) { /* half of them each */
             GemmTrial trial = trial_of(&shapes[i], (MeshGemmKind)kind);
             g_autofree GemmSeen *forwarded = gemm_trial_run(&trial);
             trial.gemm.every_step = TRUE;
@@ -151,7 +151,7 @@ static void test_folded_stands_for_full(void) {
 
 /* Where nobody waits for tiles both are the same in everything, core by core on the two lines. */
 static void test_compute_bound_loops_fold_exactly(void) {
-    static const guint sides[] = {3, 4, 5, 8, 11, 24};
+    static const guint sides[] = {3, 8, 24};
     static const MeshGemmKind kinds[] = {MESH_GEMM_INTERLEAVED, MESH_GEMM_CANNON};
 
     for (gsize i = 0; i < G_N_ELEMENTS(sides); i++)
