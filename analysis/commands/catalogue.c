@@ -4,23 +4,17 @@
 #include <stdio.h>
 #include <string.h>
 
-const Command *const catalogue_commands[] = {&command_simulate,
-                                             &command_check,
-                                             &command_sweep,
-                                             &command_search,
-                                             &command_merge,
-                                             &command_explain,
-                                             &command_operator,
-                                             &command_reproduce,
-                                             &command_roofline,
-                                             &command_help,
-                                             &command_completion,
-                                             &command_man,
-                                             NULL};
+const Command *const catalogue_commands[] = {&command_simulate,  &command_check,
+                                             &command_sweep,     &command_search,
+                                             &command_plan,      &command_merge,
+                                             &command_explain,   &command_operator,
+                                             &command_reproduce, &command_roofline,
+                                             &command_help,      &command_completion,
+                                             &command_man,       NULL};
 
 const char *const catalogue_command_names[] = {
-    "simulate",  "check",    "sweep", "search",     "merge", "explain", "operator",
-    "reproduce", "roofline", "help",  "completion", "man",   NULL};
+    "simulate", "check",     "sweep",    "search", "plan",       "merge", "explain",
+    "operator", "reproduce", "roofline", "help",   "completion", "man",   NULL};
 
 const char *const catalogue_version = INFERGRID_VERSION;
 

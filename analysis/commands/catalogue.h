@@ -45,6 +45,7 @@ int catalogue_print(const char *text);
 extern const Command command_simulate;
 extern const Command command_sweep;
 extern const Command command_search;
+extern const Command command_plan;
 extern const Command command_merge;
 extern const Command command_check;
 extern const Command command_explain;

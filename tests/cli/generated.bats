@@ -12,7 +12,7 @@ options_of() {
     infergrid man
     equal "$status" 0
     page=${output//\\-/-}
-    for command in simulate check sweep merge explain operator reproduce roofline help completion man; do
+    for command in simulate check sweep plan merge explain operator reproduce roofline help completion man; do
         contains "$page" ".SS infergrid $command"
         while read -r option; do
             [ "$option" = --help ] || contains "$page" "$option"
