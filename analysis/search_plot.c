@@ -36,10 +36,11 @@ static void append_style(GString *out) {
 
 /* --- the front */
 
+/* What the first objective is traded against. */
 static Figure other_axis(const Objectives *objectives) {
     if (objectives->n > 1)
         return objectives->figures[1];
-    return objectives->figures[0] == FIGURE_CLUSTERS ? FIGURE_THROUGHPUT : FIGURE_CLUSTERS;
+    return objectives->figures[0] == FIGURE_TTFT_P99 ? FIGURE_THROUGHPUT : FIGURE_TTFT_P99;
 }
 
 typedef struct Front {
@@ -119,7 +120,7 @@ static char *pareto_script(gconstpointer data, const char *path, const char *out
     append_style(out);
     append_label(out, "x", front.x);
     append_label(out, "y", front.y);
-    g_string_append(out, "set offsets graph 0.05, graph 0.05, graph 0.08, graph 0.05\n"
+    g_string_append(out, "set yrange [0:*]\nset offsets graph 0.05, graph 0.05, graph 0.08, 0\n"
                          "set key outside top center horizontal samplen 1.5\nplot ");
     g_string_append(out, "$plans using 1:2 with points pt 7 ps 0.35 lc rgb '#bbbbbb' title "
                          "'simulated plans'");
@@ -305,7 +306,10 @@ static char *sensitivity_script(gconstpointer data, const char *path, const char
                              "notitle\n");
         return g_string_free(out, FALSE);
     }
-    g_string_append_printf(out, "set multiplot layout %u,%u\n", rows, columns);
+    g_string_append_printf(out,
+                           "set multiplot layout %u,%u title 'filled: simulated; hollow: bound of "
+                           "what was left out; circle: the best plan' font ',9'\n",
+                           rows, columns);
     for (guint i = 0; i < panels->len; i++) {
         g_string_append(out, "set ylabel ");
         gnuplot_text(out, i % columns == 0 ? label : "");

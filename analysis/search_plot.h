@@ -5,7 +5,7 @@
 
 #include "analysis/search_report.h"
 
-/* The first objective over the second (over the clusters where there is one only): simulated plans,
+/* The first objective over the second (over ttft_p99 where there is one only): simulated plans,
  * the front joined by a line, the analytic rule's plan. */
 gboolean search_plot_pareto(const SearchReport *report, const char *path, GError **error);
 

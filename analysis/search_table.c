@@ -79,8 +79,8 @@ static void append_ranking(GString *out, const SearchReport *report) {
         g_ptr_array_add(rows, row_of(report, columns, result->ranking[i]));
     append_rows(out, rows, columns->len + 2);
     if (report->setup->objectives->n > 1)
-        g_string_append_printf(out, "* on the Pareto front, which has %" G_GSIZE_FORMAT " plans\n",
-                               result->n_front);
+        g_string_append_printf(out, "* on the Pareto front, which has %" G_GSIZE_FORMAT " plan%s\n",
+                               result->n_front, result->n_front == 1 ? "" : "s");
 }
 
 static void append_counts(GString *out, const SearchReport *report) {
@@ -156,8 +156,11 @@ static void append_rule(GString *out, const SearchReport *report) {
     g_autofree char *value = objective_text(figure, rule->outcome.figures[figure]);
     regret = search_rule_regret(rule, report->setup, report->result);
     g_string_append_printf(out, "  %s: %s", figure_info(figure)->name, value);
-    if (!isnan(regret) && report->setup->method != SEARCH_ANALYTIC)
+    if (regret >= 1)
         g_string_append_printf(out, "; regret: the best is %.3f times better", regret);
+    else if (!isnan(regret))
+        g_string_append_printf(
+            out, ", %.3f times better than the best: its plan is not in the space", 1 / regret);
     g_string_append_c(out, '\n');
 }
 

@@ -102,3 +102,16 @@ one=$(sweep 1)
 two=$(sweep 2)
 say 'closed batch, 60 settings, one worker: runs a second' "$one" 1/s
 say 'closed batch, 60 settings: two workers against one' "$(calc "$two" "$one" 'a / b')" ''
+
+# What guided simulates of the closed batch's space, in engine operations, against all of it.
+search() {
+    "$INFERGRID" search "$experiments/search.yaml" -m "$1" -q --json >"$work/search.json"
+    jq -r "$2" "$work/search.json"
+}
+all=$(search exhaustive .space.events)
+best=$(jq .best.candidate "$work/search.json")
+start=$EPOCHREALTIME
+guided=$(search guided .space.events)
+say 'search of the closed batch, guided: wall' "$(calc "$EPOCHREALTIME" "$start" 'a - b')" s
+say 'search of the closed batch: events of guided against exhaustive' "$(calc "$guided" "$all" 'a / b')" ratio
+say 'search of the closed batch: guided finds the best of exhaustive' "$([ "$(jq .best.candidate "$work/search.json")" = "$best" ] && echo yes || echo no)" ''
