@@ -2,6 +2,7 @@
 
 #include "actors/mesh/mesh_alone.h"
 #include "actors/mesh/mesh_gemv.h"
+#include "policies/mesh/tiles.h"
 #include <string.h>
 
 WaferJob wafer_job_operator(const WaferOp *op, DataType type) {
@@ -9,7 +10,12 @@ WaferJob wafer_job_operator(const WaferOp *op, DataType type) {
                         : op->kind == WAFER_TILE_EXCHANGE ? WAFER_JOB_EXCHANGE
                                                           : WAFER_JOB_OPERATOR;
 
-    return (WaferJob){.kind = kind, .type = type, .op = *op};
+    WaferJob job = {.kind = kind, .type = type, .op = *op};
+    /* A folded loop goes by the largest tiles of A's rows, which never move: all that share them
+     * are one. */
+    if (op->kind == WAFER_GEMM_LOOP)
+        job.op.m = tile_largest(op->m, op->rows) * op->rows;
+    return job;
 }
 
 WaferJob wafer_job_move(WaferJobKind kind, const WaferMove *move) {

@@ -88,19 +88,38 @@ static void forwarded_body(MeshCore *mesh_core) {
     return_from(core);
 }
 
+static void start_stepped(Mesh *mesh, GemmRun *run) {
+    for (guint i = 0; i < run->n_cores; i++) {
+        MeshCore *core = mesh_nth_core(mesh, i);
+        core->data = &run->cores[i];
+        mesh_core_start(core, stepped_body);
+    }
+}
+
+/* All dates are known: only the core that ends last has still to let the time pass. */
+static void start_forwarded(Mesh *mesh, GemmRun *run) {
+    guint last = 0;
+
+    gemm_run_forward(run);
+    for (guint i = 0; i < run->n_cores; i++) {
+        mesh_nth_core(mesh, i)->end_cycles = run->cores[i].date;
+        if (run->cores[i].date > run->cores[last].date)
+            last = i;
+    }
+    run->running = 1;
+    mesh_nth_core(mesh, last)->data = &run->cores[last];
+    mesh_core_start(mesh_nth_core(mesh, last), forwarded_body);
+}
+
 gboolean mesh_gemm_start(Mesh *mesh, const MeshGemm *gemm, GError **error) {
     GemmRun *run = gemm_run_new(mesh, gemm, error);
 
     if (!run)
         return FALSE;
-    gboolean stepped = is_stepped(run->setup, gemm) || engine_now() > 0;
-    if (!stepped)
-        gemm_run_forward(run);
-    for (guint i = 0; i < mesh_n_cores(mesh); i++) {
-        MeshCore *core = mesh_nth_core(mesh, i);
-        core->data = &run->cores[i];
-        mesh_core_start(core, stepped ? stepped_body : forwarded_body);
-    }
+    if (is_stepped(run->setup, gemm) || engine_now() > 0)
+        start_stepped(mesh, run);
+    else
+        start_forwarded(mesh, run);
     return TRUE;
 }
 

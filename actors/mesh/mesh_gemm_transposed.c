@@ -343,9 +343,14 @@ static void order(const GemmRun *run, guint step, guint *cores) {
     const ReduceTree *tree = ((const Sums *)run->shared)->tree;
     guint n = 0;
 
-    for (guint stages = tree->stages + 1; step == 0 && stages-- > 0;)
+    if (step > 0)
+        return;
+    g_autofree guint *to_root = g_new(guint, tree->n);
+    for (guint x = 0; x < tree->n; x++)
+        to_root[x] = stages_to_root(tree, x);
+    for (guint stages = tree->stages + 1; stages-- > 0;)
         for (guint i = 0; i < run->n_cores; i++)
-            if (stages_to_root(tree, run->cores[i].core->x) == stages)
+            if (to_root[run->cores[i].core->x] == stages)
                 cores[n++] = i;
 }
 

@@ -32,7 +32,8 @@ static const SizeOption size_options[] = {
      SIZE_MAX_COUNT, DIMENSION_COUNT},
     {"--elements", REDUCE, OPTION_OFFSET(elements), SPEC_OFFSET(elements), NULL, 1, SIZE_MAX_COUNT,
      DIMENSION_COUNT},
-    {"--k", HAS_TREE, OPTION_OFFSET(k_tree), SPEC_OFFSET(k_tree), "2", 0, 0, DIMENSION_COUNT},
+    {"--k", HAS_TREE, OPTION_OFFSET(k_tree), SPEC_OFFSET(k_tree), SIZE_LEFT_OPEN, 0, 0,
+     DIMENSION_COUNT},
 };
 
 static const KindOption kind_options[] = {
@@ -208,8 +209,11 @@ static GArray *bases_read(const OperatorOptions *options, const Platform *platfo
                          : sweep_multiply(bases, SPEC_OFFSET(algorithm), algorithms, WHO, error);
 }
 
-/* Sizes that were left open: a square matrix. */
+/* Sizes that were left open: a square matrix; two levels of a tree, but one where the sums of a
+ * step should stay out of the next one's way. */
 static gboolean spec_complete(MeshRunSpec *spec, const OperatorOptions *options, GError **error) {
+    if (options->k_tree == NULL && (kinds_of(spec) & HAS_TREE) != 0)
+        spec->k_tree = spec->kind == MESH_OPERATOR_TRANSPOSED ? 1 : 2;
     if (spec->kind == MESH_OPERATOR_ALL_REDUCE)
         return TRUE;
     if (spec->k == 0)

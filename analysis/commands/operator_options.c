@@ -38,7 +38,7 @@ const Option operator_options[] = {
      "allreduce on a mesh: of every core's vector, summed over each row of cores"},
     {"algorithm", 0, OPTION_TEXT, OPTION_OFFSET(algorithm), "NAME", "tree",
      "allreduce on a mesh: chain, pipeline, fabric, ring or tree; a list is swept"},
-    {"k", 0, OPTION_TEXT, OPTION_OFFSET(k_tree), "K", "2",
+    {"k", 0, OPTION_TEXT, OPTION_OFFSET(k_tree), "K", "2; of dist-gemm-t 1",
      "mesh: levels of a K-tree (tree, meshgemv, the sums of dist-gemm-t); a list is swept"},
     {"no-broadcast", 0, OPTION_FLAG, OPTION_OFFSET(no_broadcast), NULL, "off",
      "allreduce on a mesh, products with a vector: leave the sum at the root"},
