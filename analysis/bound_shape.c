@@ -148,7 +148,7 @@ double bound_shape_row(const BoundShape *shape, const BoundStage *stage, guint64
 double bound_shape_sampled(const BoundShape *shape, const BoundStage *stage, guint64 sampled) {
     double least = INFINITY;
 
-    if (!stage->last || sampled > BOUND_ROWS_MAX)
+    if (!stage->last || sampled == 0 || sampled > BOUND_ROWS_MAX)
         return 0;
     for (guint32 rows = 1; rows <= sampled; rows++)
         least = MIN(least, tp_rates_head(shape->rates, rows) / rows);

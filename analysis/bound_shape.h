@@ -39,7 +39,7 @@ double bound_shape_step(const BoundShape *shape, const BoundStage *stage, guint3
 /* The least seconds a row of it in steps of at most 'rows' rows, the head left out. */
 double bound_shape_row(const BoundShape *shape, const BoundStage *stage, guint64 rows);
 /* The least seconds a sampled row of the head in steps with at most 'sampled' of them; 0 but on the
- * last stage. */
+ * last stage, and where 'sampled' is 0. */
 double bound_shape_sampled(const BoundShape *shape, const BoundStage *stage, guint64 sampled);
 
 /* Decode steps of 1 … batch requests: the least seconds a request on a stage, and the least on all

@@ -88,6 +88,13 @@ static guint64 prompt_rows(const Policy *policy, const BoundLoad *load) {
                                      : prefill->micro_batch * load->most_prompt;
 }
 
+/* Prompts that end in such a step, and decoding requests with them. */
+static guint64 sampled_rows(const Policy *policy) {
+    if (policy->mode == MODE_COLOCATED)
+        return policy->decode.slots;
+    return policy->prefill.chunk_tokens > 0 ? 0 : policy->prefill.micro_batch;
+}
+
 /* Requests of a decode step, at the most: slots, and what fits into the KV of a replica at once. */
 static guint64 batch_limit(const BoundShape *decode, const Experiment *experiment,
                            const BoundLoad *load) {
@@ -121,7 +128,8 @@ void plan_bounds_fill(PlanBounds *bounds, const Experiment *experiment, const Op
                          .load = bounds->load,
                          .colocated = colocated,
                          .steps = prompt_steps(policy, bounds->load),
-                         .prompt_rows = prompt_rows(policy, bounds->load)};
+                         .prompt_rows = prompt_rows(policy, bounds->load),
+                         .sampled = sampled_rows(policy)};
     bound_shape_init(&bounding.prefill, experiment, colocated ? ROLE_COLOCATED : ROLE_PREFILL,
                      bounds->rates, &device);
     bound_shape_init(&bounding.decode, experiment, colocated ? ROLE_COLOCATED : ROLE_DECODE,

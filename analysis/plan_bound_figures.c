@@ -51,12 +51,11 @@ static gboolean mixes(const Bounding *bounding) {
 
 static KindWork kind_work(const Bounding *bounding, const BoundStage *stage) {
     const BoundShape *prefill = &bounding->prefill, *decode = &bounding->decode;
-    guint64 sampled = MIN(bounding->prompt_rows, bounding->load->n);
     KindWork kind = {.stage = stage, .least_s = INFINITY};
 
     if (bounding->steps != PROMPTS_ALONE) {
         kind.row_s = bound_shape_row(prefill, stage, bounding->prompt_rows);
-        kind.head_s = bound_shape_sampled(prefill, stage, sampled);
+        kind.head_s = bound_shape_sampled(prefill, stage, bounding->sampled);
     }
     if (bounding->decode_counts)
         kind.token_s =
@@ -133,7 +132,7 @@ static double least_cycle(const Bounding *bounding) {
         least = MIN(least,
                     bound_shape_step(decode, &decode->whole, rows, 0) + rows * decode->hops_row_s);
     double head_s = INFINITY;
-    for (guint32 rows = 1; rows <= most; rows++)
+    for (guint32 rows = 1; rows <= MIN(most, bounding->experiment->policy->decode.slots); rows++)
         head_s = MIN(head_s, tp_rates_head(decode->rates, rows));
     return least + head_s + decode->hops_fixed_s + decode->return_s;
 }

@@ -21,6 +21,7 @@ typedef struct Bounding {
     BoundShape prefill, decode;
     PromptSteps steps;
     guint64 prompt_rows; /* of a step that computes prompts, at the most */
+    guint64 sampled;     /* rows of the head in such a step, at the most; 0: not known */
     gboolean decode_counts;
 } Bounding;
 

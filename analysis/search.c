@@ -206,7 +206,8 @@ static void discard(const SearchSetup *setup, SearchResult *result) {
 typedef struct Picking {
     const SearchSetup *setup;
     const SearchResult *result;
-    guint objective; /* that orders; the others follow */
+    const guint *places; /* a candidate, where bounds are equal */
+    guint objective;     /* that orders; the others follow */
 } Picking;
 
 static gint by_bound(gconstpointer a, gconstpointer b, gpointer data) {
@@ -219,8 +220,10 @@ static gint by_bound(gconstpointer a, gconstpointer b, gpointer data) {
     search_optimistic(second, optimistic[1]);
     Figure figure = picking->setup->objectives->figures[picking->objective];
     int order = objective_compare(figure, optimistic[0][figure], optimistic[1][figure]);
-    return order != 0 ? order
-                      : search_order(picking->setup, first, optimistic[0], second, optimistic[1]);
+    guint place = picking->places[*(const gsize *)a], other = picking->places[*(const gsize *)b];
+    if (order != 0 || place != other)
+        return order != 0 ? order : place < other ? -1 : 1;
+    return search_order(picking->setup, first, optimistic[0], second, optimistic[1]);
 }
 
 static GArray *left_over(const SearchResult *result) {
@@ -233,9 +236,9 @@ static GArray *left_over(const SearchResult *result) {
 }
 
 /* The next round: the most promising by their bounds, in turn for each objective. */
-static GArray *pick(const SearchSetup *setup, const SearchResult *result) {
+static GArray *pick(const SearchSetup *setup, const SearchResult *result, const guint *places) {
     guint n = setup->objectives->n;
-    Picking picking = {setup, result, 0};
+    Picking picking = {setup, result, places, 0};
     GArray *round = g_array_new(FALSE, FALSE, sizeof(gsize));
     g_autofree gboolean *taken = g_new0(gboolean, result->n);
     g_autoptr(GPtrArray) orders = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
@@ -256,11 +259,45 @@ static GArray *pick(const SearchSetup *setup, const SearchResult *result) {
     return round;
 }
 
+/* The candidates that share the best bound of the first objective. */
+static GArray *tied(const SearchSetup *setup, const SearchResult *result) {
+    Figure figure = setup->objectives->figures[0];
+    GArray *left = left_over(result), *same = g_array_new(FALSE, FALSE, sizeof(gsize));
+    double optimistic[N_FIGURES], best = NAN;
+
+    for (guint i = 0; i < left->len; i++) {
+        gsize index = g_array_index(left, gsize, i);
+        search_optimistic(&result->candidates[index], optimistic);
+        int order = objective_compare(figure, optimistic[figure], best);
+        if (order < 0) {
+            g_array_set_size(same, 0);
+            best = optimistic[figure];
+        }
+        if (order <= 0)
+            g_array_append_val(same, index);
+    }
+    g_array_unref(left);
+    return same;
+}
+
+/* Where bounds do not tell the most promising apart, slices of the workload do. */
+static gboolean order_tied(const SearchSetup *setup, SearchResult *result, guint *places,
+                           GError **error) {
+    g_autoptr(GArray) same = tied(setup, result);
+
+    return same->len <= 2 * ROUND_GUIDED || search_slices_order(setup, result, same, places, error);
+}
+
 static gboolean search_guided(const SearchSetup *setup, SearchResult *result, GError **error) {
+    g_autofree guint *places = g_new0(guint, result->n);
+
     if (!search_bounds_fill(setup, result, error))
         return FALSE;
-    for (discard(setup, result); !has_enough(setup, result); discard(setup, result)) {
-        g_autoptr(GArray) round = pick(setup, result);
+    discard(setup, result);
+    if (!order_tied(setup, result, places, error))
+        return FALSE;
+    for (; !has_enough(setup, result); discard(setup, result)) {
+        g_autoptr(GArray) round = pick(setup, result, places);
         if (round->len == 0)
             return TRUE;
         if (!simulate(setup, result, round, error))

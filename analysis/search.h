@@ -75,7 +75,8 @@ typedef struct SearchSetup {
     const char *label;        /* heads the lines of progress ("16 clusters"), or NULL */
 } SearchSetup;
 
-/* Guided finds the same best plan and the same front as exhaustive; it never simulates more. What
+/* Guided finds the same best plan and the same front as exhaustive; it never simulates more of
+ * them, but for slices of long workloads that put them in order where bounds do not. What
  * it decides does not depend on the number of workers. FALSE where campaign_run fails. Candidates
  * that fail are no error: see 'best'. NULL on error. */
 SearchResult *search_run(const SearchSetup *setup, GError **error);

@@ -18,6 +18,11 @@ gboolean search_beats(const SearchSetup *setup, const Candidate *first, const do
 /* Ranks what is FATE_RANKED: ranking, ranks, best and front. */
 void search_rank(const SearchSetup *setup, SearchResult *result);
 
+/* Short runs of the candidates in 'indices' (gsize; changed), whose 'places' (an entry a candidate)
+ * then grow from the most to the least promising. Without effect on short workloads. */
+gboolean search_slices_order(const SearchSetup *setup, SearchResult *result, GArray *indices,
+                             guint *places, GError **error);
+
 /* best_figures with what is unknown as good as can be. */
 void search_optimistic(const Candidate *candidate, double *figures);
 

@@ -303,6 +303,25 @@ static void test_enough(void) {
     case_clear(&test);
 }
 
+/* Bounds on goodput are all 1 here; slices find a plan that reaches it before most are simulated.
+ */
+static void test_slices(void) {
+    static const Space space = {
+        .workload = MIXED(3000, "process: poisson, rate: 900 /s"),
+        .policy = "  mode: pbd\n",
+        .rest = "slo:\n  ttft: {limit: 200 ms}\nsearch:\n  clusters: 6\n  use_all: false\n"
+                "  prefill: {pp: [1], micro_batch: [1, 2]}\n  buffer: {clusters: 1}\n"
+                "  decode: {tp: [1, 2], pp: 1, slots: [1, 8]}\n"};
+    Case test;
+
+    case_init(&test, &space);
+    check_same(&test, &space, "goodput", NULL);
+    g_autoptr(Objectives) objectives = objectives_of(&test, "goodput", NULL);
+    g_autoptr(SearchResult) guided = search(&test, objectives, SEARCH_GUIDED);
+    g_assert_cmpuint(guided->simulated, <, guided->n);
+    case_clear(&test);
+}
+
 int main(int argc, char **argv) {
     g_test_init(&argc, &argv, NULL);
     for (guint i = 0; i < G_N_ELEMENTS(spaces); i++) {
@@ -312,5 +331,6 @@ int main(int argc, char **argv) {
     g_test_add_func("/search/prompts_alone_want_all_replicas", test_prompts_alone);
     g_test_add_func("/search/of_equals_the_smallest_wins", test_ties);
     g_test_add_func("/search/enough_is_enough", test_enough);
+    g_test_add_func("/search/slices_order_what_bounds_do_not", test_slices);
     return g_test_run();
 }
