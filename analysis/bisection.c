@@ -76,15 +76,19 @@ static gboolean halve(Search *search, gsize low, gsize *high) {
     return TRUE;
 }
 
-/* Whether a place before 'first' holds, of those near it and those that were asked. */
-static gboolean check_before(Search *search, gsize first, gboolean *contradicted) {
-    for (gsize i = 1; i <= MIN(PLACES_CHECKED, first); i++) {
+/* Asks the places right before '*first', which holds. Where one of them, or any other that was
+ * asked, holds too, '*first' becomes the first of those. */
+static gboolean check_before(Search *search, gsize *first) {
+    gsize from = *first;
+
+    for (gsize i = 1; i <= MIN(PLACES_CHECKED, from); i++) {
         gboolean holds;
-        if (!ask(search, first - i, &holds))
+        if (!ask(search, from - i, &holds))
             return FALSE;
     }
-    for (gsize place = 0; place < first; place++)
-        *contradicted |= search->answers[place] == ASKED_HOLDS;
+    for (gsize place = from; place-- > 0;)
+        if (search->answers[place] == ASKED_HOLDS)
+            *first = place;
     return TRUE;
 }
 
@@ -101,49 +105,63 @@ static gboolean check_behind(Search *search, gsize first, BisectionResult *resul
     return TRUE;
 }
 
-/* The first place that holds of those up to 'end', all of which are asked until then. */
-static gboolean scan(Search *search, gsize end, BisectionResult *result) {
+/* Between the last place that fails before '*first' and that. */
+static gboolean scan_gap(Search *search, gsize *first) {
+    gsize place = *first;
     gboolean holds = FALSE;
 
-    result->scanned = TRUE;
-    result->first = NO_PLACE;
-    for (gsize place = 0; place < end && !holds; place++) {
+    while (place > 0 && search->answers[place - 1] != ASKED_FAILS)
+        place--;
+    for (; place < *first && !holds; place++)
         if (!ask(search, place, &holds))
             return FALSE;
-        if (holds)
-            result->first = place;
-    }
+    if (holds)
+        *first = place - 1;
     return TRUE;
 }
 
-/* Nothing held so far: the places between the last ones asked, before that is believed. */
+/* Goes on downwards until three places that fail lie before the first that holds. */
+static gboolean settle(Search *search, gsize first, BisectionResult *result) {
+    gsize before = first;
+
+    if (!check_before(search, &first))
+        return FALSE;
+    while (first < before) {
+        result->scanned = TRUE;
+        if (!scan_gap(search, &first))
+            return FALSE;
+        before = first;
+        if (!check_before(search, &first))
+            return FALSE;
+    }
+    result->first = first;
+    return check_behind(search, first, result);
+}
+
+/* Nothing held so far: some more places from the end downwards, before that is believed. */
 static gboolean check_none(Search *search, BisectionResult *result) {
-    gsize last = search->bisection->n - 1;
+    gsize last = search->bisection->n - 1, place = last;
     gboolean any = FALSE;
 
-    for (gsize gap = 1; gap <= last && !any; gap *= 2)
-        if (!ask(search, last - gap, &any))
+    for (gsize gap = 1; gap <= last && !any; gap *= 2) {
+        place = last - gap;
+        if (!ask(search, place, &any))
             return FALSE;
-    return !any || (scan(search, search->bisection->n, result) &&
-                    check_behind(search, result->first, result));
+    }
+    result->scanned = any;
+    return !any || settle(search, place, result);
 }
 
 static gboolean find(Search *search, BisectionResult *result) {
     gsize low = search->bisection->start, high = low;
-    gboolean holds, contradicted = FALSE;
+    gboolean holds;
 
     if (!ask(search, low, &holds) ||
         !(holds ? double_down(search, &low, &high) : double_up(search, &low, &high)))
         return FALSE;
     if (high == NO_PLACE)
         return check_none(search, result);
-    if (!halve(search, low, &high) || !check_before(search, high, &contradicted) ||
-        !check_behind(search, high, result))
-        return FALSE;
-    result->first = high;
-    if (!contradicted && result->exception == NO_PLACE)
-        return TRUE;
-    return scan(search, high + 1, result) && check_behind(search, result->first, result);
+    return halve(search, low, &high) && settle(search, high, result);
 }
 
 gboolean bisection_run(const Bisection *bisection, BisectionResult *result, GError **error) {

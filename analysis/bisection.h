@@ -19,17 +19,17 @@ typedef struct Bisection {
 
 typedef struct BisectionResult {
     gsize first;      /* the first place that holds; NO_PLACE: none does */
-    gboolean scanned; /* a check found that halving does not do: every place before 'first' was
-                         asked */
+    gboolean scanned; /* a check found one that holds before it, and the gap was scanned */
     gsize exception;  /* the nearest place behind 'first' that was asked and does not hold, or
                          NO_PLACE */
     guint asked;
 } BisectionResult;
 
-/* Where all places behind the first that holds do so too, 'first' is right. That is checked: the
- * three places before it are asked and the one behind it. Where one of them contradicts, every
- * place before is asked, so that 'first' is right then as well. When no place is found to hold,
- * some more are asked before it is said. */
+/* Where all places behind the first that holds do so too, that is 'first'. It is checked: the three
+ * places before it and the one behind it are asked. Where one before holds, the gap below it is
+ * scanned, and so on down. So whatever the row is, 'first' holds, and the three places before it
+ * and all others before it that were asked fail. When no place is found to hold, some more are
+ * asked before that is said. */
 gboolean bisection_run(const Bisection *bisection, BisectionResult *result, GError **error);
 
 #endif

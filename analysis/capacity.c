@@ -25,7 +25,8 @@ static void free_point(gpointer point) {
 static void free_relief(gpointer data) {
     CapacityRelief *relief = data;
 
-    capacity_point_free(relief->point);
+    for (guint i = 0; i < PRESSED_LOADS; i++)
+        capacity_point_free(relief->points[i]);
     g_free(relief);
 }
 
@@ -72,7 +73,7 @@ static Capacity *capacity_new(const CapacitySetup *setup) {
     capacity->knee = NO_PLACE;
     capacity->curve = has_limits(&base->slo) ? FIGURE_GOODPUT : FIGURE_THROUGHPUT;
     capacity->rate_per_s = capacity_offered_rate(base);
-    capacity->highest_load = capacity->lowest_broken = capacity->pressed_load = NAN;
+    capacity->highest_load = capacity->lowest_broken = NAN;
     capacity->bottleneck = -1;
     return capacity;
 }
@@ -139,7 +140,7 @@ static gsize knee_of(const Capacity *capacity, double gain) {
     for (guint i = 0; i + 1 < capacity->sizes->len; i++) {
         const CapacityPoint *point = capacity->sizes->pdata[i];
         double value = point->figures[capacity->curve];
-        if (best_behind(capacity, i) < value * (1 + gain))
+        if (!point->bounded && best_behind(capacity, i) < value * (1 + gain))
             return i;
     }
     return NO_PLACE;

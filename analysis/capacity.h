@@ -37,16 +37,19 @@ typedef struct CapacityPoint {
     char *plan;      /* in words, or NULL */
     char *reason;    /* why there are no figures, or NULL */
     double figures[N_FIGURES];
+    gboolean bounded; /* a bound proves that no plan meets the targets; it is one of them */
     gsize candidates, simulated; /* plans there were, and had to be simulated; 0 without a search */
 } CapacityPoint;
 void capacity_point_free(CapacityPoint *point);
 
-/* One resource given twice, under a load a quarter above the lowest that breaks a target. */
+/* One resource given twice, under loads about half as much again as the lowest that breaks a
+ * target: three of them, since a single run near its limit says little. */
+#define PRESSED_LOADS 3
 typedef struct CapacityRelief {
-    const char *resource; /* "prefill compute", static */
+    const char *resource; /* "prefill compute", static; NULL: nothing given, to compare with */
     const char *change;   /* "twice prefill.dp", static */
-    CapacityPoint *point;
-    double closed; /* share of the way from the figure that breaks its target to the target; NaN */
+    CapacityPoint *points[PRESSED_LOADS];
+    double closed; /* of the way from the broken figure to its target, in the mean; NaN */
 } CapacityRelief;
 
 /* A target that even the largest machine misses. */
@@ -70,10 +73,10 @@ typedef struct Capacity {
     double lowest_broken;  /* the lowest load that breaks a target; NaN: none was found */
     gboolean loads_uneven; /* a load above 'lowest_broken' held again */
     GPtrArray *seeds;      /* CapacityPoint * of the chosen plan */
-    double pressed_load;   /* that the bottleneck is looked for under; NaN: it is not */
-    GPtrArray *reliefs;    /* CapacityRelief *, of the chosen plan at 'pressed_load' */
-    gssize bottleneck;     /* in 'reliefs'; −1: none of them alone closes a quarter of the way */
-    GPtrArray *causes;     /* CapacityCause *, when no size holds */
+    GPtrArray *reliefs;    /* CapacityRelief *, of the chosen plan; the first gives nothing */
+    const FigureLimit *pressed; /* the target whose figure they are judged by; NULL: none broken */
+    gssize bottleneck; /* in 'reliefs'; −1: none of them alone closes a quarter of the way */
+    GPtrArray *causes; /* CapacityCause *, when no size holds */
 } Capacity;
 void capacity_free(Capacity *capacity);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Capacity, capacity_free)

@@ -205,37 +205,66 @@ static char **relief_settings(gsize kind, const Experiment *experiment) {
     return (char **)g_ptr_array_free(settings, FALSE);
 }
 
-static void add_reliefs(const CapacitySetup *setup, Capacity *capacity, const Experiment *chosen) {
-    const Experiment *base = campaign_base(setup->campaign);
+/* Of the lowest load that breaks a target. */
+static const double pressed[PRESSED_LOADS] = {1.4, 1.5, 1.6};
 
+/* 'settings' (NULL: none) on top of the chosen plan's, under each of the loads. */
+static CapacityRelief *relief_new(const CapacitySetup *setup, const Capacity *capacity,
+                                  char *const *settings) {
+    CapacityRelief *relief = g_new0(CapacityRelief, 1);
+
+    relief->closed = NAN;
+    for (guint i = 0; i < PRESSED_LOADS; i++) {
+        double load = pressed[i] * capacity->lowest_broken;
+        g_auto(GStrv) more = capacity_load_settings(campaign_base(setup->campaign), load);
+        relief->points[i] = chosen_with(capacity, load, capacity_join(more, settings));
+    }
+    return relief;
+}
+
+static void add_reliefs(const CapacitySetup *setup, Capacity *capacity, const Experiment *chosen) {
+    g_ptr_array_add(capacity->reliefs, relief_new(setup, capacity, NULL));
     for (gsize i = 0; i < G_N_ELEMENTS(reliefs); i++) {
         if (reliefs[i].mode != chosen->policy->mode)
             continue;
         g_auto(GStrv) settings = relief_settings(i, chosen);
-        g_auto(GStrv) load = capacity_load_settings(base, capacity->pressed_load);
         if (settings == NULL)
             continue;
-        CapacityRelief *relief = g_new0(CapacityRelief, 1);
+        CapacityRelief *relief = relief_new(setup, capacity, settings);
         relief->resource = resource_of(i, chosen);
         relief->change = reliefs[i].change;
-        relief->point =
-            chosen_with(capacity, capacity->pressed_load, capacity_join(load, settings));
         g_ptr_array_add(capacity->reliefs, relief);
     }
 }
 
-#define LEAST_CLOSED 0.25
-/* Just above what holds it is a matter of a request or two; so much above, of many. */
-#define PRESSED 1.25
+static double sum_of(const CapacityRelief *relief, Figure figure) {
+    double sum = 0;
 
-static void judge(const CapacitySetup *setup, Capacity *capacity, const CapacityPoint *broken) {
-    const FigureLimit *target = objectives_broken_limit(setup->targets, broken->figures);
+    for (guint i = 0; i < PRESSED_LOADS; i++)
+        sum += relief->points[i]->figures[figure];
+    return sum;
+}
+
+/* The first target that the heaviest of the loads breaks. */
+static const FigureLimit *broken_target(const CapacitySetup *setup, const CapacityRelief *none) {
+    const CapacityPoint *heaviest = none->points[PRESSED_LOADS - 1];
+
+    return heaviest->reason != NULL ? NULL
+                                    : objectives_broken_limit(setup->targets, heaviest->figures);
+}
+
+#define LEAST_CLOSED 0.25
+
+static void judge(const CapacitySetup *setup, Capacity *capacity) {
+    const CapacityRelief *none = capacity->reliefs->pdata[0];
     double most = LEAST_CLOSED;
 
-    for (guint i = 0; target != NULL && i < capacity->reliefs->len; i++) {
+    capacity->pressed = broken_target(setup, none);
+    for (guint i = 1; capacity->pressed != NULL && i < capacity->reliefs->len; i++) {
         CapacityRelief *relief = capacity->reliefs->pdata[i];
-        double from = broken->figures[target->figure];
-        relief->closed = (relief->point->figures[target->figure] - from) / (target->value - from);
+        double from = sum_of(none, capacity->pressed->figure);
+        relief->closed = (sum_of(relief, capacity->pressed->figure) - from) /
+                         (PRESSED_LOADS * capacity->pressed->value - from);
         if (!(relief->closed > most))
             continue;
         most = relief->closed;
@@ -244,26 +273,20 @@ static void judge(const CapacitySetup *setup, Capacity *capacity, const Capacity
 }
 
 gboolean capacity_bottleneck(const CapacitySetup *setup, Capacity *capacity, GError **error) {
-    const Experiment *base = campaign_base(setup->campaign);
-
     if (isnan(capacity->lowest_broken))
         return TRUE;
-    capacity->pressed_load = PRESSED * capacity->lowest_broken;
     g_autoptr(Experiment) chosen = campaign_experiment(
         setup->campaign, (const char *const *)capacity->chosen->settings, error);
     if (chosen == NULL)
         return FALSE;
     add_reliefs(setup, capacity, chosen);
-    CapacityPoint *broken = chosen_with(capacity, capacity->pressed_load,
-                                        capacity_load_settings(base, capacity->pressed_load));
-    g_autofree CapacityPoint **points = g_new(CapacityPoint *, capacity->reliefs->len + 1);
+    g_autoptr(GPtrArray) points = g_ptr_array_new();
     for (guint i = 0; i < capacity->reliefs->len; i++)
-        points[i] = ((const CapacityRelief *)capacity->reliefs->pdata[i])->point;
-    points[capacity->reliefs->len] = broken;
-    gboolean done =
-        capacity_simulate(setup, points, capacity->reliefs->len + 1, "bottleneck", error);
-    if (done)
-        judge(setup, capacity, broken);
-    capacity_point_free(broken);
-    return done;
+        for (guint j = 0; j < PRESSED_LOADS; j++)
+            g_ptr_array_add(points, ((CapacityRelief *)capacity->reliefs->pdata[i])->points[j]);
+    if (!capacity_simulate(setup, (CapacityPoint *const *)points->pdata, points->len, "bottleneck",
+                           error))
+        return FALSE;
+    judge(setup, capacity);
+    return TRUE;
 }

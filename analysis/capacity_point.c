@@ -187,8 +187,9 @@ static CapacityPoint *point_of(const CapacitySetup *setup, const PointSearch *se
     gboolean simulated = index != NO_CANDIDATE;
     if (!simulated)
         index = nearest_bound(result, search->objectives);
+    point->bounded = !simulated && index != NO_CANDIDATE;
     point->candidates = result->n;
-    point->simulated = result->simulated + (!simulated && index != NO_CANDIDATE ? 1 : 0);
+    point->simulated = result->simulated + (point->bounded ? 1 : 0);
     if (index == NO_CANDIDATE) {
         point->reason = g_strdup(reason_of(result));
         return point;

@@ -134,7 +134,9 @@ static void add_size_check(GString *out, const CapacityReport *report) {
     if (report->capacity->chosen == NULL)
         return;
     if (search->scanned)
-        g_string_append(out, "  not monotone: every smaller size was looked at as well\n");
+        g_string_append(
+            out, "  not monotone: a smaller size held than halving had found, and the gap was "
+                 "scanned\n");
     else
         g_string_append(out, "  checked: the sizes just below fail, and the larger ones looked at "
                              "hold\n");
@@ -158,6 +160,7 @@ static void add_knee(GString *out, const CapacityReport *report) {
 
 static void add_sizes(GString *out, const CapacityReport *report, const Shown *shown) {
     const GPtrArray *sizes = report->capacity->sizes;
+    guint bounded = 0;
 
     if (sizes->len == 0)
         return;
@@ -169,13 +172,36 @@ static void add_sizes(GString *out, const CapacityReport *report, const Shown *s
         add_row(out, shown, point, size);
         g_string_append_printf(out, "%s  %s\n", point->holds ? "" : " ",
                                point->plan != NULL ? point->plan : point->reason);
+        bounded += point->bounded ? 1 : 0;
     }
+    if (bounded > 0)
+        g_string_append_printf(
+            out,
+            "  of %u of them a bound proves that no plan will do; the one shown is not "
+            "the best\n",
+            bounded);
     add_size_check(out, report);
     add_knee(out, report);
 }
 
+#define RATIO_SHOWN 1.2
+
+/* Loads that were asked for, the answer, and of the others as many as leave room between them. */
+static gboolean load_is_shown(const CapacityReport *report, double load, double last) {
+    const GArray *asked = report->setup->loads;
+    const Capacity *capacity = report->capacity;
+
+    for (guint i = 0; capacity->sizes->len > 0 && i < asked->len; i++)
+        if (g_array_index(asked, double, i) <= load && load <= g_array_index(asked, double, i))
+            return TRUE;
+    return (load >= capacity->highest_load && load <= capacity->highest_load) ||
+           (load >= capacity->lowest_broken && load <= capacity->lowest_broken) ||
+           (capacity->sizes->len == 0 && load >= RATIO_SHOWN * last);
+}
+
 static void add_loads(GString *out, const CapacityReport *report, const Shown *shown) {
     const Capacity *capacity = report->capacity;
+    double last = 0;
 
     if (capacity->loads->len == 0) {
         if (isnan(capacity->rate_per_s) && capacity->chosen != NULL)
@@ -186,6 +212,9 @@ static void add_loads(GString *out, const CapacityReport *report, const Shown *s
     add_head(out, shown, "requests/s");
     for (guint i = 0; i < capacity->loads->len; i++) {
         const CapacityPoint *point = capacity->loads->pdata[i];
+        if (!load_is_shown(report, point->load, last))
+            continue;
+        last = point->load;
         g_autofree char *load =
             g_strdup_printf("%.4g (%.3gx)", capacity->rate_per_s * point->load, point->load);
         add_row(out, shown, point, load);
@@ -203,25 +232,38 @@ static void add_loads(GString *out, const CapacityReport *report, const Shown *s
                                capacity->lowest_broken);
 }
 
+static double mean_of(const CapacityRelief *relief, Figure figure) {
+    double sum = 0;
+
+    for (guint i = 0; i < PRESSED_LOADS; i++)
+        sum += relief->points[i]->figures[figure];
+    return sum / PRESSED_LOADS;
+}
+
 static void add_bottleneck(GString *out, const CapacityReport *report) {
     const Capacity *capacity = report->capacity;
 
-    if (capacity->reliefs->len == 0)
+    if (capacity->pressed == NULL)
         return;
-    const char *name = "none alone";
+    const CapacityRelief *none = capacity->reliefs->pdata[0];
+    const char *name = "none of them alone";
     if (capacity->bottleneck >= 0)
         name = ((const CapacityRelief *)capacity->reliefs->pdata[capacity->bottleneck])->resource;
-    g_string_append_printf(out,
-                           "\nBottleneck: %s\n  at %.3g times its load, how much of the way back "
-                           "to the broken target comes with\n",
-                           name, capacity->pressed_load);
+    g_string_append_printf(out, "\nBottleneck: %s\n  with %.3g to %.3g times the load, in the mean",
+                           name, none->points[0]->load, none->points[PRESSED_LOADS - 1]->load);
+    g_string_append_printf(out, "%*s  of the way to '%s'\n", COLUMN,
+                           figure_info(capacity->pressed->figure)->name, capacity->pressed->text);
     for (guint i = 0; i < capacity->reliefs->len; i++) {
         const CapacityRelief *relief = capacity->reliefs->pdata[i];
-        g_string_append_printf(out, "  %-23s", relief->change);
-        if (isnan(relief->closed))
-            g_string_append_printf(out, "%7s\n", "-");
-        else
-            g_string_append_printf(out, "%6.0f %%\n", 100 * relief->closed);
+        g_autofree char *words = relief->resource == NULL
+                                     ? g_strdup("as it is")
+                                     : g_strdup_printf("%s (%s)", relief->resource, relief->change);
+        g_autofree char *figure =
+            objective_text(capacity->pressed->figure, mean_of(relief, capacity->pressed->figure));
+        g_string_append_printf(out, "  %-43s%*s", words, COLUMN, figure);
+        if (!isnan(relief->closed))
+            g_string_append_printf(out, "%8.0f %%", 100 * relief->closed);
+        g_string_append_c(out, '\n');
     }
 }
 

@@ -96,6 +96,7 @@ static void json_point(JsonText *json, const char *key, const CapacityPoint *poi
     json_text_or_null(json, "reason", point->reason);
     json_settings(json, point->settings);
     if (point->candidates > 0) {
+        json_text_bool(json, "ruled_out_by_bound", point->bounded);
         json_text_count(json, "plans", point->candidates);
         json_text_count(json, "simulated", point->simulated);
     }
@@ -154,15 +155,17 @@ static void json_bottleneck(JsonText *json, const Capacity *capacity) {
         capacity->bottleneck < 0 ? NULL : capacity->reliefs->pdata[capacity->bottleneck];
 
     json_text_or_null(json, "bottleneck", bottleneck == NULL ? NULL : bottleneck->resource);
-    json_text_number(json, "pressed_load", capacity->pressed_load);
     json_text_open(json, "reliefs", '[');
     for (guint i = 0; i < capacity->reliefs->len; i++) {
         const CapacityRelief *relief = capacity->reliefs->pdata[i];
         json_text_open(json, NULL, '{');
-        json_text_string(json, "resource", relief->resource);
-        json_text_string(json, "change", relief->change);
+        json_text_or_null(json, "resource", relief->resource);
+        json_text_or_null(json, "change", relief->change);
         json_text_number(json, "closed_share", relief->closed);
-        json_point(json, "run", relief->point);
+        json_text_open(json, "runs", '[');
+        for (guint j = 0; j < PRESSED_LOADS; j++)
+            json_point(json, NULL, relief->points[j]);
+        json_text_close(json, ']');
         json_text_close(json, '}');
     }
     json_text_close(json, ']');
