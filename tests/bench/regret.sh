@@ -7,7 +7,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 # experiment MODEL PREFILL_PP DECODE_TP DECODE_PP PROMPT OUTPUT ARRIVALS: the rule's own dimensions,
-# with pools and replicas free.
+# with pools and replicas free, and memory billed as the rule bills it.
 experiment() {
     cat <<END
 version: 1
@@ -22,7 +22,7 @@ workload:
     output: {distribution: lognormal, mean: $6, cv: 0.5}
   max_prompt_tokens: 1024
   max_output_tokens: 512
-policy: {mode: pbd, max_context: 1536, prefill: {pp: ${2%%,*}}, decode: {tp: 4, pp: ${4%%,*}}}
+policy: {mode: pbd, kv_formula: paper, max_context: 1536, prefill: {pp: ${2%%,*}}, decode: {tp: 4, pp: ${4%%,*}}}
 search:
   pools: [1, 2, 4]
   prefill: {pp: [$2], micro_batch: 1}
