@@ -105,18 +105,28 @@ static gboolean check_behind(Search *search, gsize first, BisectionResult *resul
     return TRUE;
 }
 
+static gboolean any_fails_before(const Search *search, gsize first) {
+    for (gsize place = 0; place < first; place++)
+        if (search->answers[place] == ASKED_FAILS)
+            return TRUE;
+    return FALSE;
+}
+
 /* Between the last place that fails before '*first' and that. */
 static gboolean scan_gap(Search *search, gsize *first) {
-    gsize place = *first;
+    gsize place = 0, end = *first;
     gboolean holds = FALSE;
 
-    while (place > 0 && search->answers[place - 1] != ASKED_FAILS)
+    if (!any_fails_before(search, end) && !double_down(search, &place, first))
+        return FALSE;
+    for (place = end = *first; place > 0 && search->answers[place - 1] != ASKED_FAILS;)
         place--;
-    for (; place < *first && !holds; place++)
+    for (; place < end && !holds; place++) {
         if (!ask(search, place, &holds))
             return FALSE;
-    if (holds)
-        *first = place - 1;
+        if (holds)
+            *first = place;
+    }
     return TRUE;
 }
 

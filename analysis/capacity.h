@@ -42,9 +42,9 @@ typedef struct CapacityPoint {
 } CapacityPoint;
 void capacity_point_free(CapacityPoint *point);
 
-/* One resource given twice, under loads about half as much again as the lowest that breaks a
- * target: three of them, since a single run near its limit says little. */
-#define PRESSED_LOADS 3
+/* One resource given twice, under loads of 1.1 to 1.5 times the lowest that breaks a target:
+ * several, since a single run near its limit says little. */
+#define PRESSED_LOADS 5
 typedef struct CapacityRelief {
     const char *resource; /* "prefill compute", static; NULL: nothing given, to compare with */
     const char *change;   /* "twice prefill.dp", static */
@@ -75,7 +75,7 @@ typedef struct Capacity {
     GPtrArray *seeds;      /* CapacityPoint * of the chosen plan */
     GPtrArray *reliefs;    /* CapacityRelief *, of the chosen plan; the first gives nothing */
     const FigureLimit *pressed; /* the target whose figure they are judged by; NULL: none broken */
-    gssize bottleneck; /* in 'reliefs'; −1: none of them alone closes a quarter of the way */
+    gssize bottleneck; /* in 'reliefs'; −1: none of them alone closes a tenth of the way */
     GPtrArray *causes; /* CapacityCause *, when no size holds */
 } Capacity;
 void capacity_free(Capacity *capacity);

@@ -206,7 +206,7 @@ static char **relief_settings(gsize kind, const Experiment *experiment) {
 }
 
 /* Of the lowest load that breaks a target. */
-static const double pressed[PRESSED_LOADS] = {1.4, 1.5, 1.6};
+static const double pressed[PRESSED_LOADS] = {1.1, 1.2, 1.3, 1.4, 1.5};
 
 /* 'settings' (NULL: none) on top of the chosen plan's, under each of the loads. */
 static CapacityRelief *relief_new(const CapacitySetup *setup, const Capacity *capacity,
@@ -253,7 +253,7 @@ static const FigureLimit *broken_target(const CapacitySetup *setup, const Capaci
                                     : objectives_broken_limit(setup->targets, heaviest->figures);
 }
 
-#define LEAST_CLOSED 0.25
+#define LEAST_CLOSED 0.1
 
 static void judge(const CapacitySetup *setup, Capacity *capacity) {
     const CapacityRelief *none = capacity->reliefs->pdata[0];
