@@ -169,11 +169,11 @@ static void check_element(const MeshNumbers *numbers, guint row, guint64 i, Oper
 
 OperatorCheck mesh_numbers_check(MeshNumbers *numbers) {
     const MeshRunSpec *spec = numbers->spec;
-    guint holders = root_of(spec) == G_MAXUINT ? numbers->cores : spec->grid.rows;
-    OperatorCheck check = {.elements = holders * spec->elements};
 
     if (numbers->product != NULL)
         return operator_numbers_check(numbers->product, NULL);
+    guint holders = root_of(spec) == G_MAXUINT ? numbers->cores : spec->grid.rows;
+    OperatorCheck check = {.elements = holders * spec->elements};
     for (guint row = 0; row < spec->grid.rows; row++)
         for (guint64 i = 0; i < spec->elements; i++)
             check_element(numbers, row, i, &check);

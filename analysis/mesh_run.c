@@ -87,15 +87,19 @@ static guint tree_line(const MeshRunSpec *spec) {
     }
 }
 
-/* A tree of more levels than halvings of its line has levels of nobody. */
-static gboolean k_check(const MeshRunSpec *spec, GError **error) {
+guint mesh_run_most_levels(const MeshRunSpec *spec) {
     guint line = tree_line(spec);
-    guint most = line == 0 ? 0 : g_bit_storage(line) - 1;
 
-    if (line == 0 || (spec->k_tree >= 1 && spec->k_tree <= most))
+    return line == 0 ? 0 : g_bit_storage(line) - 1;
+}
+
+static gboolean k_check(const MeshRunSpec *spec, GError **error) {
+    guint most = mesh_run_most_levels(spec);
+
+    if (most == 0 || (spec->k_tree >= 1 && spec->k_tree <= most))
         return TRUE;
     return refuse(error, "--k: must be from 1 to %u for lines of %u cores, not %" G_GUINT64_FORMAT,
-                  most, line, spec->k_tree);
+                  most, tree_line(spec), spec->k_tree);
 }
 
 static gboolean numbers_check(const MeshRunSpec *spec, GError **error) {

@@ -76,6 +76,10 @@ typedef struct MeshRunResult {
     GArray *events;      /* OperatorEvent, in seconds, lane = row · columns + column; or NULL */
 } MeshRunResult;
 
+/* The most levels that a tree of the run's sums may have: more than halvings of its line would be
+ * levels of nobody. 0: it has no tree. */
+guint mesh_run_most_levels(const MeshRunSpec *spec);
+
 /* FALSE and an INPUT_ERROR when the operator cannot run on this grid or platform: the grid is
  * larger than the mesh or too small for the operator, K is out of range, numbers are asked of a
  * folded or large mesh. What only setting up shows (memory, paths) is told by the run. */

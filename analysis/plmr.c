@@ -141,6 +141,13 @@ static gboolean fits(const Platform *platform, guint n, guint side, GError **err
     guint most = MIN(MOST_SIDE, side / SUM_FAR);
     if (n >= LEAST_SIDE && n <= most)
         return TRUE;
+    if (most < LEAST_SIDE) {
+        g_set_error(error, INPUT_ERROR, INPUT_ERROR_CONFLICT,
+                    "--platform: '%s' has %u cores a side, too few to see growth: at least %d are "
+                    "needed",
+                    platform->name, side, LEAST_SIDE * SUM_FAR);
+        return FALSE;
+    }
     g_set_error(error, INPUT_ERROR, INPUT_ERROR_VALUE, "--grid: must be from %d to %u, not %u",
                 LEAST_SIDE, most, n);
     return FALSE;

@@ -52,6 +52,10 @@ gboolean wafer_numbers_check(const Policy *policy, const Model *model, const Yam
         return yaml_error(place, INPUT_ERROR_CONFLICT, error,
                           "numerics on a wafer need 'prefill_grid' and 'decode_grid' to be given "
                           "and equal");
+    if (spec->system != WAFER_WAFERLLM || spec->kv != KV_SHIFT)
+        return yaml_error(place, INPUT_ERROR_CONFLICT, error,
+                          "numerics on a wafer need 'system: waferllm' and 'kv: shift', which the "
+                          "cores compute by");
     return mesh_model_check(model, (guint)spec->prefill_grid, &cause) ||
            yaml_error(place, INPUT_ERROR_CONFLICT, error, "%s", cause->message);
 }

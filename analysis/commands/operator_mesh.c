@@ -213,7 +213,8 @@ static GArray *bases_read(const OperatorOptions *options, const Platform *platfo
  * step should stay out of the next one's way. */
 static gboolean spec_complete(MeshRunSpec *spec, const OperatorOptions *options, GError **error) {
     if (options->k_tree == NULL && (kinds_of(spec) & HAS_TREE) != 0)
-        spec->k_tree = spec->kind == MESH_OPERATOR_TRANSPOSED ? 1 : 2;
+        spec->k_tree =
+            MIN(spec->kind == MESH_OPERATOR_TRANSPOSED ? 1 : 2, MAX(mesh_run_most_levels(spec), 1));
     if (spec->kind == MESH_OPERATOR_ALL_REDUCE)
         return TRUE;
     if (spec->k == 0)

@@ -40,6 +40,13 @@ gboolean wafer_plan_check(const WaferPlan *plan, GError **error) {
                     plan->columns, plan->rows, MIN_SIDE);
         return FALSE;
     }
+    guint levels = g_bit_storage(MIN(plan->columns, plan->rows)) - 1;
+    if (plan->k_tree > levels) {
+        g_set_error(error, INPUT_ERROR, INPUT_ERROR_CONFLICT,
+                    "a tree of %u levels is too deep for a grid of %u x %u: at most %u",
+                    plan->k_tree, plan->columns, plan->rows, levels);
+        return FALSE;
+    }
     guint64 needed = MIN_SIDE * plan->model->experts;
     if (plan->rows >= needed)
         return TRUE;

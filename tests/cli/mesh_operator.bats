@@ -211,6 +211,22 @@ K-tree, K = 2;O(1);O(N);O(sqrt N);O(1)'
     refused "--verify: numbers are computed in 'fp16' and 'fp32', not in 'bf16'"
 }
 
+@test "bf16 takes the time of fp16, in every operator" {
+    for options in 'meshgemm --grid 8 -M 64' 'meshgemv --grid 8 -K 64' \
+        'allreduce --grid 8 --elements 9'; do
+        # shellcheck disable=SC2086 # words
+        mesh $options --json
+        half=$(jq 'del(.dtype)' <<<"$output")
+        # shellcheck disable=SC2086
+        mesh $options --dtype bf16 --json
+        equal "$status" 0
+        equal "$(jq -r .dtype <<<"$output")" bf16
+        equal "$(jq 'del(.dtype)' <<<"$output")" "$half"
+    done
+    mesh allreduce --grid 8 --elements 9 --dtype bf16 --verify
+    refused "--verify: numbers are computed in 'fp16' and 'fp32', not in 'bf16'"
+}
+
 @test "shapes that overflow a core's memory are refused with core, algorithm and bytes" {
     mesh meshgemm --grid 8 -M 4096 -o results
     equal "$status" 2
@@ -229,4 +245,15 @@ K-tree, K = 2;O(1);O(N);O(sqrt N);O(1)'
     refused "infergrid explain: option '--tokens' says nothing about plmr"
     infergrid explain fusion --grid 4
     refused "infergrid explain: option '--grid' says nothing about fusion"
+}
+
+@test "products with a vector that stay at the root have right numbers; short lines have flat trees" {
+    for kind in gemv-ring gemv-pipeline meshgemv; do
+        mesh "$kind" --grid 4 -K 9 -N 9 --no-broadcast --verify
+        equal "$status" 0
+    done
+    mesh allreduce --grid 2 --elements 4
+    equal "$status" 0
+    mesh meshgemv --grid 3 -K 9
+    equal "$status" 0
 }
