@@ -32,11 +32,11 @@ char **search_report_keys(const SearchResult *result) {
 
     for (gsize i = 0; i < result->n; i++)
         for (char **setting = result->candidates[i].point->settings; *setting != NULL; setting++) {
-            char *key = g_strndup(*setting, (gsize)(strchr(*setting, '=') - *setting));
-            if (g_hash_table_add(seen, key))
-                g_ptr_array_add(keys, key);
-            else
-                g_free(key);
+            g_autofree char *key = g_strndup(*setting, (gsize)(strchr(*setting, '=') - *setting));
+            if (g_hash_table_contains(seen, key))
+                continue;
+            g_hash_table_add(seen, key);
+            g_ptr_array_add(keys, g_steal_pointer(&key));
         }
     g_ptr_array_add(keys, NULL);
     return (char **)g_ptr_array_free(keys, FALSE);
