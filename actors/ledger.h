@@ -45,6 +45,10 @@ typedef struct Ledger {
     /* KV, bytes, over all replicas and buffers */
     double kv_allocated, kv_freed;
     double buffer_allocated, buffer_freed;
+    /* wafers, of requests that ended: tokens' K and V that passed up a row, the most that a row
+     * held over the mean (1: none was uneven) */
+    guint64 kv_moves;
+    double kv_skew;
     /* network */
     double bytes_sent[N_PURPOSES], bytes_received[N_PURPOSES];
     guint64 transfers[N_PURPOSES];

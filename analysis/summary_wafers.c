@@ -33,6 +33,19 @@ static void add_tpr(SummarySection *section, const MetricsWindow *whole) {
              paced ? histogram_mean(latencies[LATENCY_TPOT]) : 0);
 }
 
+/* Over the rows of cores, of the request that was spread most unevenly. */
+static void add_kv(SummarySection *section, const WaferUse *use, const Ledger *ledger) {
+    summary_value_add(section, "  new KV goes by",
+                      (SummaryCell){.key = "kv_rule",
+                                    .form = FORM_TEXT,
+                                    .text = g_strdup(kv_rule_names[use->spec.kv])});
+    summary_value_add(section, "  KV of the fullest row over the mean",
+                      (SummaryCell){.key = "kv_skew",
+                                    .form = ledger->kv_skew > 0 ? FORM_REAL : FORM_NONE,
+                                    .number = ledger->kv_skew});
+    add_count(section, "kv_moves", "  tokens' KV passed up a row", ledger->kv_moves);
+}
+
 static void add_busy(SummarySection *section, const Ledger *ledger) {
     double busy_s = 0, transition_s = 0;
     for (guint i = 0; i < ledger->n_replicas; i++) {
@@ -96,6 +109,7 @@ void summary_wafers_add(SummaryRows *rows, const SummaryInput *input) {
     add_count(section, "regions", "  regions of it", use->spec.regions);
     add_share(section, "region_bubble_share", "  idle, of their time", regions - 1, regions);
     add_count(section, "row_tokens", "  tokens that a row of cores holds", use->row_tokens);
+    add_kv(section, use, input->ledger);
     add_busy(section, input->ledger);
     add_tpr(section, metrics_whole(input->metrics));
     summary_value_add(section, "grain of the phases' times",

@@ -3,6 +3,8 @@
 #include "analysis/child.h"
 #include "analysis/wafer_cache.h"
 #include "analysis/wafer_job.h"
+#include "platforms/mesh_cycles.h"
+#include "policies/mesh/tiles.h"
 #include "policies/mesh/wafer_regions.h"
 #include "workloads/input_error.h"
 #include <string.h>
@@ -162,6 +164,14 @@ static WaferPlan plan_of(const WaferPoint *point) {
                        .k_tree = point->k_tree == 0 ? DEFAULT_K_TREE : point->k_tree};
 }
 
+/* All rows at once, each to the one above it: a token's K and V on a core, over one link. */
+static double shift_cycles(const MeshSpec *mesh, const WaferPoint *point) {
+    const Model *model = point->model;
+    guint64 elements = 2 * tile_largest(model->kv_heads * model->head_dim, point->grid);
+
+    return (double)mesh_wavelets(mesh, model->data_type, elements) + mesh->hop_cycles;
+}
+
 static void sum_point(Sum *sum, const WaferPoint *point, gboolean decode) {
     const Model *model = point->model;
     WaferPlan plan = plan_of(point);
@@ -170,6 +180,8 @@ static void sum_point(Sum *sum, const WaferPoint *point, gboolean decode) {
                            : wafer_layer_prefill(&plan, point->tokens);
 
     sum_list(sum, layer, type, (double)model->layers);
+    if (decode && point->kv_shift)
+        sum->cycles += (double)model->layers * shift_cycles(mesh_of(sum->costs), point);
     if (point->with_head)
         sum_list(sum, wafer_head(&plan), type, 1);
     if (point->regions < 2)

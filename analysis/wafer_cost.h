@@ -21,6 +21,7 @@ typedef struct WaferPoint {
     guint k_tree;   /* K of the sums' trees; 0: 2 */
     gboolean with_head; /* the final norm and the output matrix are counted */
     guint regions;      /* that the layers are spread over, one after another; 0: 1 */
+    gboolean kv_shift;  /* decode: a layer's K and V of a token go up a row (WaferLLM 4.3) */
 } WaferPoint;
 
 /* From a prompt's grid to the grid (of each region) that decodes after it. */

@@ -33,6 +33,7 @@ static WaferTransition transition_of(const WaferFillInput *input, guint32 tokens
 static WaferPoint decode_point(const WaferFillInput *input, guint32 tokens) {
     WaferPoint point = point_of(input, (guint)input->plan->wafer.spec.decode_grid, tokens);
     point.regions = (guint)input->plan->wafer.spec.regions;
+    point.kv_shift = input->plan->wafer.spec.kv == KV_SHIFT;
     return point;
 }
 
@@ -188,13 +189,25 @@ static void want_transition(const Curve *curve) {
         want(curve, tokens[i]);
 }
 
+/* Of tokens spread evenly. Where all new ones go to the last row, they count in every row; a
+ * request whose row would overflow is rejected. */
+static guint32 most_context(const WaferFillInput *input) {
+    const WaferUse *use = &input->plan->wafer;
+    if (use->spec.kv == KV_SHIFT)
+        return input->most_context;
+    guint64 most = wafer_use_even_context(&use->spec, input->most_prompt, input->most_context);
+    return (guint32)MIN(most, MAX(wafer_use_tokens(use), 1));
+}
+
 WaferTimes *wafer_fill(const WaferFillInput *input, GError **error) {
     const WaferSpec *spec = &input->plan->wafer.spec;
     const Curve prefill = {input, WAFER_PREFILL, (guint32)spec->prefill_grid, input->most_prompt};
-    const Curve decode = {input, WAFER_DECODE, (guint32)spec->decode_grid, input->most_context};
+    const Curve decode = {input, WAFER_DECODE, (guint32)spec->decode_grid, most_context(input)};
     const Curve transition = {.input = input, .phase = WAFER_TRANSITION};
     g_autoptr(WaferTimes) times = wafer_times_new();
 
+    if (spec->kv == KV_CONCAT)
+        wafer_times_concat(times, (guint32)spec->decode_grid);
     want_curve(&prefill);
     want_curve(&decode);
     want_transition(&transition);

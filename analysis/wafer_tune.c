@@ -59,7 +59,10 @@ static gboolean list_grids(Phase *phase, GError **error) {
 
 static WaferPoint point_of(const Phase *phase, guint grid) {
     const WaferTuneInput *input = phase->input;
-    guint32 context = input->mean_prompt + (input->mean_output + 1) / 2;
+    WaferSpec spec = input->spec;
+    spec.decode_grid = grid;
+    guint64 context =
+        wafer_use_even_context(&spec, input->mean_prompt, (input->mean_output + 1) / 2);
 
     return (WaferPoint){.model = input->model,
                         .system = input->spec.system,
@@ -67,7 +70,8 @@ static WaferPoint point_of(const Phase *phase, guint grid) {
                         .tokens = phase->decode ? context : input->mean_prompt,
                         .k_tree = (guint)input->spec.k_tree,
                         .with_head = TRUE,
-                        .regions = phase->decode ? fits(phase, grid, NULL) : 1};
+                        .regions = phase->decode ? fits(phase, grid, NULL) : 1,
+                        .kv_shift = phase->decode && spec.kv == KV_SHIFT};
 }
 
 static int quicker(gconstpointer a, gconstpointer b) {

@@ -15,8 +15,8 @@ struct StepCost {
     GArray *shared;    /* UnitCost by tokens: embedding and all layers without attention */
     GArray *head;      /* UnitCost by sampled rows */
     GArray *decode;    /* double by batch: seconds of a decode step without attention */
-    GArray *attention; /* double by context: seconds of one decoding request in all layers; not a
-                          number where not met yet */
+    GArray *attention; /* double by context, or key on a wafer: seconds of one decoding request in
+                          all layers; not a number where not met yet */
 };
 
 static UnitCost scaled(UnitCost cost, double factor) {
@@ -110,15 +110,13 @@ StageShape step_cost_shape(const StepCost *cost) {
     return cost->shape;
 }
 
-/* Seconds of a request's part of a step, which is all of it. Joules: busy power · time. */
-static UnitCost wafer_cost(const StepCost *cost, Segment segment) {
-    gboolean prompt = segment.past_tokens == 0;
-    double seconds = wafer_times_seconds(cost->device->wafer, prompt ? WAFER_PREFILL : WAFER_DECODE,
-                                         segment.past_tokens + segment.new_tokens);
+/* Seconds of a prompt's step, which is all of it. Joules: busy power · time. */
+static UnitCost wafer_prompt_cost(const StepCost *cost, Segment segment) {
+    double seconds = wafer_times_seconds(cost->device->wafer, WAFER_PREFILL, segment.new_tokens);
     const PowerSpec *power = &cost->device->platform->power;
     double joules = seconds * (power->cluster_busy_watts - power->cluster_idle_watts);
 
-    g_assert(prompt || segment.new_tokens == 1);
+    g_assert(segment.past_tokens == 0);
     return (UnitCost){.seconds = seconds, .compute_s = seconds, .joules = joules};
 }
 
@@ -130,10 +128,14 @@ double step_cost_transition_seconds(const StepCost *cost, guint32 tokens) {
     return wafer_times_seconds(cost->device->wafer, WAFER_TRANSITION, tokens);
 }
 
+guint32 step_cost_decode_key(const StepCost *cost, guint32 prompt, guint32 context) {
+    return wafer_times_decode_key(cost->device->wafer, prompt, context);
+}
+
 UnitCost step_cost_batch(StepCost *cost, const BatchShape *batch) {
     if (step_cost_has_phases(cost)) {
         g_assert(batch->n_segments == 1);
-        return wafer_cost(cost, batch->segments[0]);
+        return wafer_prompt_cost(cost, batch->segments[0]);
     }
     guint64 tokens = 0;
     UnitCost attention = {0};
@@ -153,7 +155,7 @@ UnitCost step_cost_batch(StepCost *cost, const BatchShape *batch) {
 
 static double compute_decode(StepCost *cost, guint32 batch) {
     if (step_cost_has_phases(cost))
-        return 0; /* a decode step on a wafer is known by its context alone */
+        return 0; /* on a wafer a request's part of a step is all of it */
     return remembered(cost, cost->shared, batch, compute_shared).seconds +
            remembered(cost, cost->head, batch, compute_head).seconds;
 }
@@ -178,7 +180,7 @@ static void know_attention(StepCost *cost, guint32 context) {
     if (isnan(*seconds))
         *seconds =
             step_cost_has_phases(cost)
-                ? wafer_cost(cost, (Segment){1, context - 1}).seconds
+                ? wafer_times_decode_seconds(cost->device->wafer, context)
                 : attention_cost(cost, (Segment){1, context - 1}).seconds * cost->shape.layers;
 }
 

@@ -38,6 +38,9 @@ double step_cost_head_seconds(StepCost *cost, guint32 sampled);
 double step_cost_all_reduce_bytes(const StepCost *cost, guint32 tokens);
 guint step_cost_all_reduces(const StepCost *cost);
 
+/* On a wafer, what step_cost_decode_seconds wants in place of a context (wafer_times.h). */
+guint32 step_cost_decode_key(const StepCost *cost, guint32 prompt, guint32 context);
+
 /* On a wafer, where prompts and decode steps want weights and KV in different places. */
 gboolean step_cost_has_phases(const StepCost *cost);
 /* Seconds from one layout to the other with the KV of 'tokens' tokens; 0: weights alone. */

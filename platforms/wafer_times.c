@@ -11,6 +11,7 @@ typedef struct Point {
 
 struct WaferTimes {
     GArray *phases[N_WAFER_PHASES]; /* Point, by tokens */
+    guint32 concat_rows;            /* 0: new tokens are spread evenly */
 };
 
 WaferTimes *wafer_times_new(void) {
@@ -67,4 +68,20 @@ double wafer_times_seconds(const WaferTimes *times, WaferPhase phase, guint32 to
     const Point *before = after - 1;
     double share = (double)(tokens - before->tokens) / (double)(after->tokens - before->tokens);
     return before->seconds + share * (after->seconds - before->seconds);
+}
+
+void wafer_times_concat(WaferTimes *times, guint32 rows) {
+    times->concat_rows = rows;
+}
+
+/* Of a prompt the upper rows have one token more (kv_ledger.h). */
+guint32 wafer_times_decode_key(const WaferTimes *times, guint32 prompt, guint32 context) {
+    g_assert(context > prompt);
+    return times->concat_rows == 0 ? context : prompt / times->concat_rows + (context - prompt);
+}
+
+/* The slowest row is the fullest: as if all were. */
+double wafer_times_decode_seconds(const WaferTimes *times, guint32 key) {
+    return wafer_times_seconds(times, WAFER_DECODE,
+                               times->concat_rows == 0 ? key : key * times->concat_rows);
 }

@@ -163,9 +163,35 @@ guint64 wafer_use_tokens(const WaferUse *use) {
     return use->row_tokens * use->spec.decode_grid;
 }
 
+/* With t tokens there, t mod rows rows have one more than the others; a new token is passed up to
+ * the first that has not: rows − 1 − t mod rows moves. Σ of them for all t below 'tokens'. */
+static guint64 moves_below(guint64 tokens, guint64 rows) {
+    guint64 rest = tokens % rows;
+    return tokens / rows * (rows * (rows - 1) / 2) + rest * (rows - 1) - rest * (rest - 1) / 2;
+}
+
+WaferKv wafer_use_kv(const WaferSpec *spec, guint64 prompt_tokens, guint64 generated_tokens) {
+    guint64 rows = spec->decode_grid, all = prompt_tokens + generated_tokens;
+    WaferKv kv = {.skew = 1};
+    if (spec->kv == KV_SHIFT) {
+        kv.fullest_row = tile_largest(all, (guint)rows);
+        kv.moves = moves_below(all, rows) - moves_below(prompt_tokens, rows);
+    } else {
+        kv.fullest_row =
+            MAX(tile_largest(prompt_tokens, (guint)rows), prompt_tokens / rows + generated_tokens);
+    }
+    if (all > 0)
+        kv.skew = (double)(kv.fullest_row * rows) / (double)all;
+    return kv;
+}
+
+guint64 wafer_use_even_context(const WaferSpec *spec, guint64 prompt_tokens,
+                               guint64 generated_tokens) {
+    if (spec->kv == KV_SHIFT)
+        return prompt_tokens + generated_tokens;
+    return wafer_use_kv(spec, prompt_tokens, generated_tokens).fullest_row * spec->decode_grid;
+}
+
 gboolean wafer_use_holds(const WaferUse *use, guint64 prompt_tokens, guint64 output_tokens) {
-    if (use->spec.kv == KV_SHIFT)
-        return prompt_tokens + output_tokens <= wafer_use_tokens(use);
-    return tile_largest(prompt_tokens, (guint)use->spec.decode_grid) + output_tokens <=
-           use->row_tokens;
+    return wafer_use_kv(&use->spec, prompt_tokens, output_tokens).fullest_row <= use->row_tokens;
 }

@@ -32,6 +32,18 @@ typedef struct WaferNeed {
 gboolean wafer_use_prefill(const WaferNeed *need, WaferUse *use, GError **error);
 gboolean wafer_use_decode(const WaferNeed *need, WaferUse *use, GError **error);
 
+/* Where a request's tokens are once some are generated, by the rule of 'spec' and on its decode
+ * grid; what a ledger filled token by token would tell (kv_ledger.h). */
+typedef struct WaferKv {
+    guint64 fullest_row; /* tokens */
+    double skew;         /* it over the mean of the rows */
+    guint64 moves;       /* up a row, so far */
+} WaferKv;
+WaferKv wafer_use_kv(const WaferSpec *spec, guint64 prompt_tokens, guint64 generated_tokens);
+/* The context that, spread evenly, has as many tokens in its fullest row. */
+guint64 wafer_use_even_context(const WaferSpec *spec, guint64 prompt_tokens,
+                               guint64 generated_tokens);
+
 /* Tokens of KV that fit at once, however they came: all rows full. */
 guint64 wafer_use_tokens(const WaferUse *use);
 /* Whether a request fits: its prompt lies evenly over the rows, and each new token where 'kv' puts

@@ -147,9 +147,20 @@ static void arrive(Simulation *simulation, const Request *request) {
         route(simulation, served, time_s);
 }
 
+/* The last token that is generated never gets K and V. */
+static void count_wafer_kv(Simulation *simulation, const ServedRequest *served) {
+    const WaferUse *use = &simulation->setup.plan->wafer;
+    if (use->spec.decode_grid == 0)
+        return;
+    WaferKv kv = wafer_use_kv(&use->spec, served->request.prompt_tokens, served->generated - 1);
+    simulation->ledger->kv_moves += kv.moves;
+    simulation->ledger->kv_skew = MAX(simulation->ledger->kv_skew, kv.skew);
+}
+
 void request_completed(Simulation *simulation, Served *served, double time_s) {
     served->public.completed_s = time_s;
     simulation->ledger->completed++;
+    count_wafer_kv(simulation, &served->public);
     simulation->sample.completed++;
     simulation->loads[served->entry->load_index].requests--;
     simulation->loads[served->entry->load_index].outstanding_tokens -=

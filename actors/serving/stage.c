@@ -22,9 +22,15 @@ double stage_all_reduce_seconds(const Stage *stage, guint32 tokens) {
 
 double stage_decode_seconds(Stage *stage, const MicroBatch *batch, guint64 ahead) {
     guint members = batch->bases->len;
-    double seconds =
-        step_cost_decode_seconds(stage->cost, (const guint32 *)(const void *)batch->bases->data,
-                                 members, (guint32)(batch->steps_done + ahead));
+    const guint32 *bases = (const guint32 *)(const void *)batch->bases->data;
+    guint32 further = (guint32)(batch->steps_done + ahead);
+    if (step_cost_has_phases(stage->cost)) {
+        const Served *only = batch->members->pdata[0];
+        guint32 key = step_cost_decode_key(stage->cost, only->public.request.prompt_tokens,
+                                           bases[0] + further);
+        return step_cost_decode_seconds(stage->cost, &key, 1, 0);
+    }
+    double seconds = step_cost_decode_seconds(stage->cost, bases, members, further);
     return stage->ring_shared ? seconds : seconds + stage_all_reduce_seconds(stage, members);
 }
 

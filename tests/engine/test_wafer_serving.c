@@ -41,6 +41,38 @@ static void test_a_life_is_the_sum_of_its_phases(void) {
     assert_close(result->stages[0].totals.busy_s, now_s, 1e-12);
 }
 
+/* The last row gets each new token: as if all rows were as full as it. With shift, a token's K and
+ * V go up a row in each layer. */
+static void test_decode_goes_by_the_fullest_row(void) {
+    const char *text = HEADER
+        "  wafer: {prefill_grid: 20, decode_grid: 12, kv: concat}\n" REQUESTS("1", "50", "30");
+    const char *const shift[] = {small[0], small[1], small[2], "policy.wafer.kv=shift", NULL};
+    g_autoptr(RunResult) concat = run_well(text, &(RunOptions){.overrides = small});
+    g_autoptr(RunResult) shifted = run_well(text, &(RunOptions){.overrides = shift});
+    g_autoptr(Experiment) experiment = experiment_of(text, small);
+    g_autoptr(OpCosts) costs = costs_of(experiment);
+    double now_s = concat->requests[0].first_token_s +
+                   wafer_times_seconds(op_costs_wafer(costs), WAFER_TRANSITION, 50);
+    for (guint generated = 1; generated < 30; generated++) {
+        g_autoptr(GError) error = NULL;
+        WaferPoint point = {.model = experiment->model,
+                            .grid = 12,
+                            .tokens = MAX(50 / 12 + generated, 5) * 12,
+                            .k_tree = (guint)experiment->plan->wafer.spec.k_tree,
+                            .with_head = TRUE,
+                            .regions = (guint)experiment->plan->wafer.spec.regions};
+        double cycles = wafer_decode_cycles(experiment->wafer_costs, &point, &error);
+        g_assert_no_error(error);
+        now_s += cycles / experiment->platform->mesh.clock_hz;
+    }
+    assert_close(concat->requests[0].completed_s, now_s, 2e-3);
+    g_assert_cmpfloat(concat->requests[0].completed_s, >, shifted->requests[0].completed_s);
+    g_assert_cmpuint(concat->ledger.kv_moves, ==, 0);
+    g_assert_cmpfloat(concat->ledger.kv_skew, ==, (4 + 29) * 12 / 79.0);
+    g_assert_cmpuint(shifted->ledger.kv_moves, >, 0);
+    g_assert_cmpfloat(shifted->ledger.kv_skew, ==, 7 * 12 / 79.0);
+}
+
 /* The second prompt has to wait for the weights to come back. */
 static void test_weights_move_back_for_the_next_prompt(void) {
     const char *text =
@@ -94,7 +126,7 @@ static char *draw_experiment(guint64 seed) {
     return g_strdup_printf(
         HEADER "  kv_reservation: %s\n  admission: %s\n  wafer: {prefill_grid: %" G_GUINT64_FORMAT
                ", decode_grid: %" G_GUINT64_FORMAT ", regions: %" G_GUINT64_FORMAT
-               ", system: %s, k_tree: %" G_GUINT64_FORMAT "}\n"
+               ", system: %s, kv: %s, k_tree: %" G_GUINT64_FORMAT "}\n"
                "seed: %" G_GUINT64_FORMAT
                "\nworkload:\n  synthetic:\n    requests: %" G_GUINT64_FORMAT "\n    arrivals: %s\n"
                "    prompt: {distribution: uniform, min: 1, max: %" G_GUINT64_FORMAT "}\n"
@@ -102,8 +134,9 @@ static char *draw_experiment(guint64 seed) {
         reservations[random_below(&stream, 3)],
         random_below(&stream, 2) ? "fcfs" : "shortest_prompt", pick(&stream, 12, 24),
         pick(&stream, 8, 12), pick(&stream, 1, 2), systems[random_below(&stream, 3)],
-        pick(&stream, 1, 3), seed, pick(&stream, 1, 30), arrivals[random_below(&stream, 3)],
-        pick(&stream, 1, 60), pick(&stream, 1, 40));
+        random_below(&stream, 2) ? "shift" : "concat", pick(&stream, 1, 3), seed,
+        pick(&stream, 1, 30), arrivals[random_below(&stream, 3)], pick(&stream, 1, 60),
+        pick(&stream, 1, 40));
 }
 
 static void assert_same(const RunResult *a, const RunResult *b) {
@@ -172,12 +205,18 @@ static void test_times_between_points_are_near(gconstpointer system) {
     RandomStream stream = random_stream(5, "points");
     for (guint i = 0; i < 8; i++) {
         g_autoptr(GError) error = NULL;
-        WaferPoint point = {
-            experiment->model, spec->system, 5, (guint)pick(&stream, 1, 400), 2, TRUE, 1};
+        WaferPoint point = {.model = experiment->model,
+                            .system = spec->system,
+                            .grid = 5,
+                            .tokens = pick(&stream, 1, 400),
+                            .k_tree = 2,
+                            .with_head = TRUE,
+                            .regions = 1};
         WaferTransition turn = {experiment->model, 5, 6, point.tokens, 2};
         double prefill = wafer_prefill_cycles(experiment->wafer_costs, &point, &error);
         point.grid = 6;
         point.regions = 2;
+        point.kv_shift = TRUE;
         double decode = wafer_decode_cycles(experiment->wafer_costs, &point, &error);
         double turned = wafer_transition_cycles(experiment->wafer_costs, &turn, &error);
         g_assert_no_error(error);
@@ -212,6 +251,7 @@ static void test_no_grid_tried_is_better_than_the_chosen_one(void) {
 int main(int argc, char **argv) {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/wafer-serving/a-life", test_a_life_is_the_sum_of_its_phases);
+    g_test_add_func("/wafer-serving/fullest-row", test_decode_goes_by_the_fullest_row);
     g_test_add_func("/wafer-serving/back-again", test_weights_move_back_for_the_next_prompt);
     g_test_add_func("/wafer-serving/data-parallel", test_wafers_share_the_work);
     g_test_add_func("/wafer-serving/full-row", test_a_row_that_is_full_rejects);

@@ -45,6 +45,18 @@ static void phases_are_apart_and_zero_tokens_may_be_a_point(void) {
     g_assert_cmpfloat(wafer_times_seconds(times, WAFER_PREFILL, 1), ==, 7);
 }
 
+/* 12 tokens over 4 rows, then each new one in the last: as 16, 20 … spread evenly. */
+static void concat_counts_the_last_row(void) {
+    g_autoptr(WaferTimes) times = stepped_times();
+    g_assert_cmpuint(wafer_times_decode_key(times, 12, 15), ==, 15);
+    double even_s = wafer_times_decode_seconds(times, 20);
+    wafer_times_concat(times, 4);
+    for (guint32 context = 13; context < 20; context++)
+        g_assert_cmpuint(wafer_times_decode_key(times, 12, context), ==, 3 + context - 12);
+    g_assert_cmpuint(wafer_times_decode_key(times, 15, 16), ==, 4); /* the upper rows had 4 */
+    g_assert_cmpfloat(wafer_times_decode_seconds(times, 5), ==, even_s);
+}
+
 static void seconds_are_whole_picoseconds(void) {
     g_autoptr(WaferTimes) times = wafer_times_new();
     wafer_times_add(times, WAFER_PREFILL, 5, 1.2345678901234e-3);
@@ -68,6 +80,7 @@ int main(int argc, char **argv) {
                     between_points_a_time_is_linear);
     g_test_add_func("/wafer_times/phases_are_apart",
                     phases_are_apart_and_zero_tokens_may_be_a_point);
+    g_test_add_func("/wafer_times/concat_counts_the_last_row", concat_counts_the_last_row);
     g_test_add_func("/wafer_times/seconds_are_whole_picoseconds", seconds_are_whole_picoseconds);
     g_test_add_data_func("/wafer_times/nothing_before_the_first_point", GUINT_TO_POINTER(0),
                          ask_beyond);

@@ -1,3 +1,4 @@
+#include "policies/mesh/kv_ledger.h"
 #include "policies/plan.h"
 
 #include <string.h>
@@ -112,10 +113,34 @@ static void concat_fills_the_last_row(void) {
     WaferUse use = {.spec = {.decode_grid = 100, .kv = KV_CONCAT}, .row_tokens = 20};
     g_assert_true(wafer_use_holds(&use, 1000, 10));
     g_assert_false(wafer_use_holds(&use, 1000, 11));
-    g_assert_false(wafer_use_holds(&use, 1001, 10));
+    g_assert_true(wafer_use_holds(&use, 1001, 10)); /* the last row has no more than before */
+    g_assert_false(wafer_use_holds(&use, 1100, 10));
     use.spec.kv = KV_SHIFT;
     g_assert_true(wafer_use_holds(&use, 1000, 1000));
     g_assert_false(wafer_use_holds(&use, 1000, 1001));
+}
+
+/* The closed forms against a ledger filled token by token. */
+static void kv_lies_as_a_ledger_says(void) {
+    for (KvRule rule = 0; rule < N_KV_RULES; rule++)
+        for (guint rows = 1; rows <= 9; rows += 2)
+            for (guint64 prompt = 1; prompt <= 40; prompt += 13) {
+                WaferSpec spec = {.decode_grid = rows, .kv = rule};
+                KvLedgerSetup setup = {rule, rows, 1e9, 1, prompt};
+                g_autoptr(KvLedger) ledger = kv_ledger_new(&setup);
+                guint64 moves = 0;
+                guint moved = 0;
+                for (guint64 generated = 1; generated <= 30; generated++, moves += moved) {
+                    WaferKv kv = wafer_use_kv(&spec, prompt, generated - 1);
+                    double fullest = 0;
+                    for (guint row = 0; row < rows; row++)
+                        fullest = MAX(fullest, kv_ledger_row_bytes(ledger, row));
+                    g_assert_cmpuint(kv.fullest_row, ==, (guint64)fullest);
+                    g_assert_cmpfloat(kv.skew, ==, kv_ledger_skew(ledger));
+                    g_assert_cmpuint(kv.moves, ==, moves);
+                    g_assert_true(kv_ledger_add(ledger, &moved));
+                }
+            }
 }
 
 typedef struct Refused {
@@ -208,6 +233,7 @@ int main(int argc, char **argv) {
     g_test_add_func("/wafer_use/regions_left_open_are_the_fewest",
                     regions_left_open_are_the_fewest);
     g_test_add_func("/wafer_use/concat_fills_the_last_row", concat_fills_the_last_row);
+    g_test_add_func("/wafer_use/kv_lies_as_a_ledger_says", kv_lies_as_a_ledger_says);
     g_test_add_func("/wafer_use/what_is_said_to_fit_does", what_is_said_to_fit_does);
     for (guint i = 0; i < G_N_ELEMENTS(refused); i++) {
         g_autofree char *path = g_strconcat("/wafer_use/refused/", refused[i].name, NULL);
