@@ -42,9 +42,9 @@ static void csv_head(GString *out) {
 
 char *capacity_report_sizes_csv(const CapacityReport *report) {
     const GPtrArray *sizes = report->capacity->sizes;
-    GString *out = g_string_new(capacity_unit_names[report->setup->units]);
+    const char *units = capacity_unit_names[report->setup->units];
+    GString *out = g_string_new("units,size,plans,simulated");
 
-    g_string_append(out, ",plans,simulated");
     csv_head(out);
     for (guint i = 0; i < sizes->len; i++) {
         const CapacityPoint *point = sizes->pdata[i];
