@@ -48,8 +48,8 @@ char *capacity_report_sizes_csv(const CapacityReport *report) {
     csv_head(out);
     for (guint i = 0; i < sizes->len; i++) {
         const CapacityPoint *point = sizes->pdata[i];
-        g_string_append_printf(out, "%" G_GUINT64_FORMAT ",%" G_GSIZE_FORMAT ",%" G_GSIZE_FORMAT,
-                               point->size, point->candidates, point->simulated);
+        g_string_append_printf(out, "%s,%" G_GUINT64_FORMAT ",%" G_GSIZE_FORMAT ",%" G_GSIZE_FORMAT,
+                               units, point->size, point->candidates, point->simulated);
         csv_point(out, point);
     }
     return g_string_free(out, FALSE);
