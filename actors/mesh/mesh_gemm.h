@@ -32,7 +32,7 @@ extern const char *const mesh_gemm_names[]; /* "meshgemm", "cannon" …, NULL-te
 typedef struct MeshGemm {
     MeshGemmKind kind;
     guint64 m, k, n;     /* rows of A are divided along Y, columns of B along X, k along both */
-    DataType type;       /* FP16 or FP32 */
+    DataType type;       /* BF16 takes the time of FP16; numbers are of FP16 and FP32 only */
     gboolean every_step; /* no fast-forward through the loop; the result is the same, bit by bit */
     gboolean aligned;    /* the tiles lie as the first step needs them: no alignment is simulated */
     gboolean relayed;    /* SUMMA, ALLGATHER: tiles go from neighbour to neighbour, each relaying in

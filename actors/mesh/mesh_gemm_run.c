@@ -50,10 +50,11 @@ static gboolean check_operands(const MeshSetup *setup, const MeshGemm *gemm, GEr
     if (gemm->m == 0 || gemm->k == 0 || gemm->n == 0)
         return refuse(error, INPUT_ERROR_VALUE,
                       g_strdup_printf("'%s' needs m, k and n of at least 1", name));
-    if (gemm->type != DATA_TYPE_FP16 && gemm->type != DATA_TYPE_FP32)
+    if (gemm->a && gemm->type == DATA_TYPE_BF16)
         return refuse(error, INPUT_ERROR_VALUE,
-                      g_strdup_printf("'%s' knows data types 'fp16' and 'fp32', not '%s'", name,
-                                      data_type_name(gemm->type)));
+                      g_strdup_printf("'%s' multiplies numbers in 'fp16' and 'fp32', not in "
+                                      "'bf16', which has times only",
+                                      name));
     if (gemm->a && setup->folded)
         return refuse(error, INPUT_ERROR_CONFLICT,
                       g_strdup_printf("'%s' multiplies numbers on the full mesh only, not on a "

@@ -118,10 +118,11 @@ static gboolean check(const MeshSetup *setup, const MeshGemv *gemv, GError **err
                     setup->algorithm);
         return FALSE;
     }
-    if (gemv->type != DATA_TYPE_FP16 && gemv->type != DATA_TYPE_FP32) {
+    if (gemv->x && gemv->type == DATA_TYPE_BF16) {
         g_set_error(error, INPUT_ERROR, INPUT_ERROR_VALUE,
-                    "'%s' knows data types 'fp16' and 'fp32', not '%s'", setup->algorithm,
-                    data_type_name(gemv->type));
+                    "'%s' multiplies numbers in 'fp16' and 'fp32', not in 'bf16', which has times "
+                    "only",
+                    setup->algorithm);
         return FALSE;
     }
     if (gemv->x && setup->folded) {

@@ -10,7 +10,7 @@
 
 typedef struct MeshGemv {
     guint64 k, n;
-    DataType type;
+    DataType type;         /* BF16 takes the time of FP16; numbers are of FP16 and FP32 only */
     MeshReduceKind reduce; /* TREE: MeshGEMV; FABRIC: the vendor's pipeline; RING */
     guint k_tree;          /* TREE: its K; 0: 2 */
     gboolean no_broadcast;

@@ -273,9 +273,6 @@ static const struct {
     {{4, 4, 8, 8, 0, 0, DATA_TYPE_FP16, FALSE, FALSE, FALSE},
      MESH_GEMM_SUMMA,
      "'summa' needs m, k and n of at least 1"},
-    {{4, 4, 8, 8, 8, 0, DATA_TYPE_BF16, FALSE, FALSE, FALSE},
-     MESH_GEMM_CANNON,
-     "'cannon' knows data types 'fp16' and 'fp32', not 'bf16'"},
     {{12, 12, 24, 24, 24, 0, DATA_TYPE_FP16, TRUE, FALSE, FALSE},
      MESH_GEMM_SUMMA,
      "core (*): algorithm 'summa' needs at least 25 routing paths, more than the 24 of a core"},
@@ -298,6 +295,16 @@ static void test_what_does_not_fit_is_refused(void) {
     }
 }
 
+static void test_bf16_takes_the_time_of_fp16(void) {
+    for (guint kind = 0; kind < N_MESH_GEMM_KINDS; kind++) {
+        GemmTrial trial = trial_of(&shapes[4], (MeshGemmKind)kind);
+        g_autofree GemmSeen *half = gemm_trial_run(&trial);
+        trial.gemm.type = DATA_TYPE_BF16;
+        g_autofree GemmSeen *brain = gemm_trial_run(&trial);
+        assert_same(half, brain);
+    }
+}
+
 int main(int argc, char **argv) {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/mesh_gemm/forward", test_fast_forward_is_stepping_bit_by_bit);
@@ -308,6 +315,7 @@ int main(int argc, char **argv) {
     g_test_add_func("/mesh_gemm/figure_6", test_paths_and_memory_are_those_of_figure_6);
     g_test_add_func("/mesh_gemm/summa", test_summa_is_pipelined);
     g_test_add_func("/mesh_gemm/padding", test_padding_counts_what_the_largest_tile_costs);
+    g_test_add_func("/mesh_gemm/bf16", test_bf16_takes_the_time_of_fp16);
     g_test_add_func("/mesh_gemm/refused", test_what_does_not_fit_is_refused);
     return g_test_run();
 }

@@ -179,6 +179,18 @@ static void test_numbers_need_the_full_mesh(void) {
                     "'cannon' multiplies numbers on the full mesh only, not on a folded one");
 }
 
+static void test_numbers_are_of_fp16_and_fp32(void) {
+    GemmTrial trial = product_trial(0, MESH_GEMM_CANNON);
+    GemmOperands operands = gemm_operands_new(&trial.gemm);
+    gemm_operands_give(&operands, &trial.gemm);
+    trial.gemm.type = DATA_TYPE_BF16;
+    g_autofree GemmSeen *seen = gemm_trial_run(&trial);
+
+    g_assert_cmpstr(seen->error, ==,
+                    "'cannon' multiplies numbers in 'fp16' and 'fp32', not in 'bf16', which has "
+                    "times only");
+}
+
 int main(int argc, char **argv) {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/mesh_gemm_numbers/product",
@@ -188,5 +200,6 @@ int main(int argc, char **argv) {
                     test_multipliers_run_again_and_again_and_add_up);
     g_test_add_func("/mesh_gemm_numbers/wrong", test_a_tile_from_the_wrong_neighbour_is_caught);
     g_test_add_func("/mesh_gemm_numbers/folded", test_numbers_need_the_full_mesh);
+    g_test_add_func("/mesh_gemm_numbers/bf16", test_numbers_are_of_fp16_and_fp32);
     return g_test_run();
 }

@@ -111,8 +111,8 @@ static void test_what_does_not_fit_is_refused(void) {
         const char *message;
     } refusals[] = {
         {{.k = 0, .n = 8}, "'meshgemv' needs k and n of at least 1"},
-        {{.k = 8, .n = 8, .type = DATA_TYPE_BF16},
-         "'meshgemv' knows data types 'fp16' and 'fp32', not 'bf16'"},
+        {{.k = 8, .n = 8, .type = DATA_TYPE_BF16, .x = "", .b = "", .y = NULL},
+         "'meshgemv' multiplies numbers in 'fp16' and 'fp32', not in 'bf16', which has times only"},
         {{.k = 2048, .n = 2048, .type = DATA_TYPE_FP16},
          "core (*): algorithm 'meshgemv' needs *, more than the 65.54 kB of a core"},
         {{.k = 8, .n = 8, .x = "", .b = "", .y = NULL},
