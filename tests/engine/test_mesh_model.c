@@ -2,7 +2,7 @@
 #include "actors/kernels/reference.h"
 #include "actors/mesh/mesh_model.h"
 #include "analysis/child.h"
-#include "tests/engine/mesh_fixture.h"
+#include "tests/engine/mesh_gemm_fixture.h"
 #include "workloads/experiment_file.h"
 #include <string.h>
 
@@ -48,7 +48,7 @@ static Sampling sampling_of(guint64 request) {
 static gboolean work(gpointer data, gsize index, GByteArray *reply, GError **error) {
     Job *job = data;
     const Trial *trial = job->trial;
-    MeshSpec spec = mesh_fixture_wafer();
+    MeshSpec spec = gemm_trial_wafer();
     MeshModelRequest requests[N_REQUESTS];
     guint32 prompts[N_REQUESTS][64];
     MeshModelSetup setup = {.model = job->model,
