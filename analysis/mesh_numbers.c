@@ -11,7 +11,6 @@
 
 #define HALF_UNIT 0x1p-11
 #define HALF_TINY 0x1p-24 /* the smallest step of a half */
-#define FLOAT_UNIT 0x1p-24
 
 struct MeshNumbers {
     const MeshRunSpec *spec;
@@ -22,6 +21,7 @@ struct MeshNumbers {
     void *b_transposed;           /* dist-GEMM-T; owned */
     guint cores;                  /* all-reduce */
     float **vectors, **originals; /* a core each */
+    guint roundings;              /* of what a core adds, to FP16; the last one is of the sum */
 };
 
 static gboolean is_product(const MeshRunSpec *spec) {
@@ -78,6 +78,7 @@ static void product_operands(MeshNumbers *numbers) {
     numbers->product = operator_numbers_new(&numbers->product_spec, NULL);
     g_assert(numbers->product != NULL); /* mesh_numbers_possible said so */
     operator_numbers_gemm(numbers->product, &operands);
+    operator_numbers_rounded(numbers->product, MAX(numbers->roundings, 1) - 1);
     if (numbers->spec->kind == MESH_OPERATOR_TRANSPOSED)
         numbers->b_transposed = transposed(operands.w, numbers->spec);
     numbers->a = operands.x;
@@ -103,10 +104,27 @@ static void reduce_operands(MeshNumbers *numbers) {
     }
 }
 
+static guint roundings_of(const MeshRunSpec *spec) {
+    MeshGemm gemm = {
+        .kind = (MeshGemmKind)spec->kind, .k_tree = (guint)spec->k_tree, .type = spec->type};
+    MeshReduce sums = {
+        .kind = mesh_operator_reduce(spec), .k = (guint)spec->k_tree, .type = spec->type};
+
+    switch (mesh_operator_family((MeshOperator)spec->kind)) {
+    case MESH_FAMILY_GEMM:
+        return mesh_gemm_roundings(&gemm, spec->grid.columns);
+    case MESH_FAMILY_GEMV:
+        return mesh_reduce_roundings(&sums, spec->grid.rows);
+    default:
+        return mesh_reduce_roundings(&sums, spec->grid.columns);
+    }
+}
+
 MeshNumbers *mesh_numbers_new(const MeshRunSpec *spec) {
     MeshNumbers *numbers = g_new0(MeshNumbers, 1);
 
     numbers->spec = spec;
+    numbers->roundings = roundings_of(spec);
     if (is_product(spec))
         product_operands(numbers);
     else
@@ -158,8 +176,8 @@ static void check_element(const MeshNumbers *numbers, guint row, guint64 i, Oper
         sum += (double)numbers->originals[first + x][i];
         magnitude += fabs((double)numbers->originals[first + x][i]);
     }
-    double gamma = columns * FLOAT_UNIT / (1 - columns * FLOAT_UNIT);
-    double bound = gamma * magnitude + G_MINDOUBLE;
+    guint before = numbers->roundings > 0 ? numbers->roundings - 1 : 0;
+    double bound = operator_sum_bound(columns, magnitude, before) + G_MINDOUBLE;
     if (spec->type == DATA_TYPE_FP16)
         bound = bound * (1 + HALF_UNIT) + HALF_UNIT * fabs(sum) + HALF_TINY;
     for (guint x = 0; x < columns; x++)

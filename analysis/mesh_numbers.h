@@ -21,8 +21,9 @@ void mesh_numbers_product(MeshNumbers *numbers, const void **a, const void **b, 
 /* An all-reduce: a vector for each core, in order of rows. Borrowed. */
 float *const *mesh_numbers_vectors(MeshNumbers *numbers);
 
-/* Products as operator_numbers_check does. All-reduce: every element of every core that has the
- * sum, with the bound γ(columns) · Σ|v|, and, where it is rounded to FP16, 2^-11 of it more. */
+/* Products as operator_numbers_check does, their partial sums rounded as often as they were sent.
+ * All-reduce: every element of every core that has the sum, by operator_sum_bound with one rounding
+ * to FP16 a message, and 2^-11 of the sum for the last one. */
 OperatorCheck mesh_numbers_check(MeshNumbers *numbers);
 
 #endif

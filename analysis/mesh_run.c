@@ -42,6 +42,11 @@ MeshFamily mesh_operator_family(MeshOperator kind) {
     return operators[kind].family;
 }
 
+MeshReduceKind mesh_operator_reduce(const MeshRunSpec *spec) {
+    return spec->kind == MESH_OPERATOR_ALL_REDUCE ? (MeshReduceKind)spec->algorithm
+                                                  : operators[spec->kind].reduce;
+}
+
 /* --- before a run */
 
 static gboolean refuse(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);

@@ -14,6 +14,7 @@
 
 struct OperatorNumbers {
     const OperatorSpec *spec;
+    guint roundings; /* of a product's partial sums */
     double o_stores; /* times that attention rounds an output to FP16 */
     void *inputs[3]; /* x, w; q, k, v */
     void *output;
@@ -166,6 +167,17 @@ static double gamma_bound(double n) {
     return n * FLOAT_UNIT / (1 - n * FLOAT_UNIT);
 }
 
+void operator_numbers_rounded(OperatorNumbers *numbers, guint roundings) {
+    numbers->roundings = roundings;
+}
+
+double operator_sum_bound(double terms, double magnitude, guint roundings) {
+    double more = expm1(roundings * log1p(HALF_UNIT));
+
+    return magnitude * (gamma_bound(terms) * (1 + more) + more) +
+           (roundings > 0 ? terms * HALF_TINY : 0);
+}
+
 void operator_check_note(OperatorCheck *check, double error, double bound) {
     double share = error <= bound ? error / bound : MAX(error / bound, nextafter(1, 2));
 
@@ -195,9 +207,10 @@ static void check_product(const OperatorNumbers *numbers, guint64 row, guint64 c
     }
     double rounding =
         shape->type == DATA_TYPE_FP16 ? HALF_UNIT * fabs(sum) + HALF_TINY : FLOAT_UNIT * fabs(sum);
-    operator_check_note(check,
-                        fabs(at(numbers->output, shape->type, row * shape->n + column) - sum),
-                        gamma_bound((double)shape->k) * magnitude * (1 + HALF_UNIT) + rounding);
+    operator_check_note(
+        check, fabs(at(numbers->output, shape->type, row * shape->n + column) - sum),
+        operator_sum_bound((double)shape->k, magnitude, numbers->roundings) * (1 + HALF_UNIT) +
+            rounding);
 }
 
 /* All elements, or the diagonal that wraps around and meets every row and column, and others drawn

@@ -1,6 +1,7 @@
 #include "actors/mesh/mesh_gemm_run.h"
 
 #include "actors/engine.h"
+#include "actors/mesh/mesh_reduce.h"
 #include "policies/mesh/tiles.h"
 
 const char *const mesh_gemm_names[] = {"meshgemm",       "cannon",      "summa",
@@ -61,6 +62,14 @@ double mesh_gemm_padding(const MeshGemm *gemm, guint columns, guint rows) {
     double k = (double)tile_largest(gemm->k, side) * side;
 
     return m / (double)gemm->m * (n / (double)gemm->n) * (k / (double)gemm->k) - 1;
+}
+
+guint mesh_gemm_roundings(const MeshGemm *gemm, guint columns) {
+    MeshReduce sums = {.kind = MESH_REDUCE_TREE, .k = MAX(gemm->k_tree, 1), .type = gemm->type};
+
+    if (gemm->kind == MESH_GEMM_TRANSPOSED)
+        return mesh_reduce_roundings(&sums, columns);
+    return gemm->type == DATA_TYPE_FP32 ? 0 : 1;
 }
 
 static void return_from(GemmCore *core) {

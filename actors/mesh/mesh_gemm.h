@@ -39,8 +39,8 @@ typedef struct MeshGemm {
                             software, instead of on a path from every source */
     guint k_tree; /* TRANSPOSED: K of the tree of the sums along X; 0: 1, from both ends to the
                      middle. The levels of larger ones meet on links: always stepped */
-    /* Row-major without gaps in 'type' (guint16 for FP16); all or none. Sums in FP32, rounded once.
-     * Numbers need the full mesh and every_step. */
+    /* Row-major without gaps in 'type' (guint16 for FP16); all or none. Sums in FP32, rounded once;
+     * TRANSPOSED: and with every message of a sum. Numbers need the full mesh and every_step. */
     const void *a, *b;
     void *c;
 } MeshGemm;
@@ -73,6 +73,10 @@ void mesh_multiplier_free(MeshMultiplier *multiplier);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(MeshMultiplier, mesh_multiplier_free)
 void mesh_multiplier_run(MeshMultiplier *multiplier, MeshCore *core, const float *a, const float *b,
                          float *c);
+
+/* How often, at most, a part of an element of C is rounded to 'type' on its way into C: TRANSPOSED
+ * sends sums along X; the others round once. 0 in FP32. */
+guint mesh_gemm_roundings(const MeshGemm *gemm, guint columns);
 
 /* What the largest tile costs everybody: multiply-accumulates, were all tiles as large as the
  * largest, over those of the problem itself, less one. */

@@ -118,6 +118,8 @@ void gemm_out_settle(GemmOut *out);
 float *gemm_tile_new(guint64 rows, guint64 columns);
 /* Part of a matrix with rows of 'stride'. */
 float *gemm_tile_copy(const float *from, guint64 stride, guint64 rows, guint64 columns);
+/* To what a message of the type can say. */
+void gemm_tile_round(float *tile, guint64 n, DataType type);
 float *gemm_tile_keep(float *tile); /* NULL stays NULL */
 void gemm_tile_drop(float *tile);
 /* The tiles of a core out of, and its tile of C into, the whole matrices of 'gemm'. */

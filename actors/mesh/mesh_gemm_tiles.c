@@ -18,6 +18,11 @@ float *gemm_tile_copy(const float *from, guint64 stride, guint64 rows, guint64 c
     return tile;
 }
 
+void gemm_tile_round(float *tile, guint64 n, DataType type) {
+    for (guint64 i = 0; tile && type == DATA_TYPE_FP16 && i < n; i++)
+        tile[i] = fp16_to_float(fp16_from_float(tile[i]));
+}
+
 float *gemm_tile_keep(float *tile) {
     return tile ? g_rc_box_acquire(tile) : NULL;
 }

@@ -193,6 +193,7 @@ static void pass_sum(GemmCore *core, guint sum) {
     SumCore *state = core->state;
 
     gather(core, sum);
+    gemm_tile_round(state->part, elements_in(core, sum), core->run->gemm->type);
     send_sum(core, &state->parent, sum);
     if (!is_root(core))
         return;

@@ -14,8 +14,8 @@ typedef struct MeshGemv {
     MeshReduceKind reduce; /* TREE: MeshGEMV; FABRIC: the vendor's pipeline; RING */
     guint k_tree;          /* TREE: its K; 0: 2 */
     gboolean no_broadcast;
-    /* Row-major without gaps in 'type' (guint16 for FP16); all or none. Sums in FP32, rounded once.
-     * Numbers need the full mesh. */
+    /* Row-major without gaps in 'type' (guint16 for FP16); all or none. Sums in FP32, rounded with
+     * every message (mesh_reduce_roundings). Numbers need the full mesh. */
     const void *x, *b;
     void *y; /* as a core that is told the sums has it; without broadcast, as the root has */
 } MeshGemv;

@@ -178,6 +178,15 @@ static void set_up_order(MeshReducer *reducer) {
     list_children(reducer);
 }
 
+guint mesh_reduce_roundings(const MeshReduce *reduce, guint n) {
+    if (reduce->type == DATA_TYPE_FP32)
+        return 0;
+    if (reduce->kind != MESH_REDUCE_TREE)
+        return n;
+    g_autoptr(ReduceTree) tree = reduce_tree_k(n, reduce->k);
+    return tree->stages + 1;
+}
+
 MeshReducer *mesh_reducer_new(Mesh *mesh, const MeshReduce *reduce, GError **error) {
     const MeshSetup *setup = mesh_setup(mesh);
 
@@ -236,6 +245,25 @@ static const MeshReduce *reduce_of(const Turn *turn) {
     return &turn->reducer->reduce;
 }
 
+static float round_bf16(float value) {
+    guint32 bits;
+    memcpy(&bits, &value, sizeof bits);
+    bits += 0x7fff + (bits >> 16 & 1); /* to nearest, ties to even */
+    bits &= 0xffff0000;
+    memcpy(&value, &bits, sizeof bits);
+    return value;
+}
+
+/* What is sent has the type that its wavelets are counted in. */
+static void round_to_type(const Turn *turn, float *values, guint64 n) {
+    DataType type = reduce_of(turn)->type;
+
+    for (guint64 i = 0; values && type == DATA_TYPE_FP16 && i < n; i++)
+        values[i] = fp16_to_float(fp16_from_float(values[i]));
+    for (guint64 i = 0; values && type == DATA_TYPE_BF16 && i < n; i++)
+        values[i] = round_bf16(values[i]);
+}
+
 /* Waits for a child's vector, adds it and frees it. */
 static void receive_sum(const Turn *turn, guint child, float *sum) {
     MeshPath *path = member_of(turn->reducer, turn->line, child)->to;
@@ -256,6 +284,7 @@ static void reduce_whole(const Turn *turn) {
         receive_sum(turn, reducer->children[i], sum);
     if (begin < end)
         mesh_relay(turn->core);
+    round_to_type(turn, sum, elements);
     if (up)
         mesh_send(up, wavelets_of(reducer, elements), sum);
 }
@@ -290,6 +319,8 @@ static void reduce_stream(const Turn *turn, void (*pass)(MeshCore *core, gboolea
         mesh_send(up, wavelets_of(reducer, elements), sum);
     if (has_child)
         receive_sum(turn, turn->along + 1, sum);
+    round_to_type(turn, sum,
+                  elements); /* before its last wavelet is read: it leaves now at the earliest */
     if (has_child && !up)
         pass(turn->core, TRUE);
 }
@@ -310,9 +341,10 @@ static void ring_step(const Turn *turn, guint chunk, gboolean gathering) {
     guint64 coming = (chunk + reducer->n - 1) % reducer->n;
     guint64 begin = MIN(coming * size, elements), n = MIN(size, elements - begin);
     guint64 sent = MIN(chunk * size, elements);
-    const float *own = turn->vector ? turn->vector + sent : NULL;
+    float *own = copy(turn->vector ? turn->vector + sent : NULL, MIN(size, elements - sent));
 
-    mesh_send(turn->member->to, wavelets_of(reducer, size), copy(own, MIN(size, elements - sent)));
+    round_to_type(turn, own, MIN(size, elements - sent));
+    mesh_send(turn->member->to, wavelets_of(reducer, size), own);
     g_autofree float *chunk_in = (float *)mesh_receive(turn->core, turn->member->from);
     mesh_relay(turn->core);
     if (turn->vector && gathering && n > 0)
@@ -329,6 +361,7 @@ static void reduce_ring(const Turn *turn) {
         ring_step(turn, (place + n - step) % n, FALSE);
     for (guint step = 0; step + 1 < n; step++)
         ring_step(turn, (place + 1 + n - step) % n, TRUE);
+    round_to_type(turn, turn->vector, turn->reducer->reduce.elements);
 }
 
 static void (*const reduce_kinds[])(const Turn *turn) = {
@@ -361,22 +394,6 @@ static void hear_sum(const Turn *turn) {
         memcpy(turn->vector, sum, reducer->reduce.elements * sizeof *sum);
 }
 
-static float round_bf16(float value) {
-    guint32 bits;
-    memcpy(&bits, &value, sizeof bits);
-    bits += 0x7fff + (bits >> 16 & 1); /* to nearest, ties to even */
-    bits &= 0xffff0000;
-    memcpy(&value, &bits, sizeof bits);
-    return value;
-}
-
-static void round_to_type(float *vector, const MeshReduce *reduce) {
-    for (guint64 i = 0; i < reduce->elements && reduce->type == DATA_TYPE_FP16; i++)
-        vector[i] = fp16_to_float(fp16_from_float(vector[i]));
-    for (guint64 i = 0; i < reduce->elements && reduce->type == DATA_TYPE_BF16; i++)
-        vector[i] = round_bf16(vector[i]);
-}
-
 void mesh_reducer_run(MeshReducer *reducer, MeshCore *core, float *vector) {
     Turn turn = {.reducer = reducer,
                  .core = core,
@@ -387,12 +404,9 @@ void mesh_reducer_run(MeshReducer *reducer, MeshCore *core, float *vector) {
     g_assert(turn.line < reducer->lines);
     turn.member = member_of(reducer, turn.line, turn.along);
     reduce_kinds[reducer->reduce.kind](&turn);
-    gboolean root = !reducer->tree || turn.along == reducer->tree->root;
-    if (vector && root)
-        round_to_type(vector, &reducer->reduce);
     if (!reducer->tree || reducer->reduce.no_broadcast)
         return;
-    if (root)
+    if (turn.along == reducer->tree->root)
         tell_line(&turn);
     else
         hear_sum(&turn);

@@ -21,12 +21,16 @@ typedef struct MeshReduce {
     gboolean along_y;      /* over columns instead of rows */
     gboolean no_broadcast; /* the sum stays at the root (RING: every core has it anyway) */
     guint64 elements;      /* of each core's vector */
-    DataType type; /* of messages: FP16 is packed; with values they travel as FP32 all the same
-                      and rounding follows 'type' only at the end */
+    DataType type; /* of messages; FP16 is packed. Values are added in FP32 and rounded to it
+                      wherever they are sent */
     /* values[index of the core in order of rows]: 'elements' floats, summed in place on every core
      * (or on the root alone); NULL: time only. */
     float *const *values;
 } MeshReduce;
+
+/* How often, at most, what a core of a line of n adds is rounded to 'type' on its way into the sum:
+ * with each message, and as the sum. 0 in FP32. */
+guint mesh_reduce_roundings(const MeshReduce *reduce, guint n);
 
 /* Sets paths and memory up and starts the cores. Borrows 'reduce' until the run has ended. */
 gboolean mesh_reduce_start(Mesh *mesh, const MeshReduce *reduce, GError **error);

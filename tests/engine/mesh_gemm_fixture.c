@@ -140,7 +140,7 @@ GemmOperands gemm_operands_new(const MeshGemm *gemm) {
     g_autoptr(GRand) random = g_rand_new_with_seed((guint32)(gemm->m + 3 * gemm->k + 5 * gemm->n));
     GemmOperands operands = {
         gemm->m, gemm->k, gemm->n, gemm->type, gemm->kind == MESH_GEMM_TRANSPOSED,
-        NULL,    NULL,    NULL};
+        NULL,    NULL,    NULL,    1};
 
     operands.a = random_matrix(random, gemm->m * gemm->k, gemm->type);
     operands.b = random_matrix(random, gemm->k * gemm->n, gemm->type);
@@ -179,21 +179,31 @@ static void multiply(const GemmOperands *operands, const double *a, const double
 #endif
 }
 
+static void make_positive(double *values, guint64 n) {
+    for (guint64 i = 0; i < n; i++)
+        values[i] = fabs(values[i]);
+}
+
 /* |x − product| ≤ k · 2^-24 · Σ|a·b| for any order of summing k terms in FP32 (the sum is at most
- * k, the operands being within ±1); half a unit in the last place more when rounded to FP16. */
+ * k, the operands being within ±1); half a unit in the last place more when rounded to FP16, and
+ * as much of all magnitudes (and of at most k tiny ones) for every rounding before. */
 guint64 gemm_operands_wrong(const GemmOperands *operands) {
     guint64 n = operands->m * operands->n, wrong = 0;
-    double k = (double)operands->k;
+    double k = (double)operands->k, before = operands->roundings - 1;
     g_autofree double *a = doubles_new(operands->a, operands->m * operands->k, operands->type);
     g_autofree double *b = doubles_new(operands->b, operands->k * operands->n, operands->type);
     g_autofree double *c = doubles_new(operands->c, n, operands->type);
-    g_autofree double *wanted = g_new(double, n);
+    g_autofree double *wanted = g_new(double, n), *sizes = g_new(double, n);
 
     multiply(operands, a, b, wanted);
+    make_positive(a, operands->m * operands->k);
+    make_positive(b, operands->k * operands->n);
+    multiply(operands, a, b, sizes);
     for (guint64 i = 0; i < n; i++) {
         double bound = k * ldexp(1, -24) * k;
         if (operands->type == DATA_TYPE_FP16)
-            bound += ldexp(1, -11) * fabs(wanted[i]) + ldexp(1, -25);
+            bound = bound * (1 + ldexp(1, -11)) + ldexp(1, -11) * fabs(wanted[i]) +
+                    before * ldexp(1.01, -11) * sizes[i] + (before > 0 ? k + 1 : 1) * ldexp(1, -25);
         wrong += !(fabs(c[i] - wanted[i]) <= bound);
     }
     return wrong;

@@ -48,11 +48,12 @@ typedef struct GemmOperands {
     DataType type;
     gboolean transposed; /* b[n×k] */
     void *a, *b, *c;     /* in 'type' */
+    guint roundings;     /* of FP16: of every part of an element on its way; 1 from the start */
 } GemmOperands;
 GemmOperands gemm_operands_new(const MeshGemm *gemm);
 void gemm_operands_give(const GemmOperands *operands, MeshGemm *gemm);
 /* What of C is not the product of A and B: elements further than any order of summing in FP32 and
- * rounding once can be from the product by CBLAS. */
+ * rounding so often can be from the product by CBLAS. */
 guint64 gemm_operands_wrong(const GemmOperands *operands);
 
 #endif

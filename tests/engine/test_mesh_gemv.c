@@ -29,6 +29,8 @@ static guint64 wrong_after(gsize i, MeshReduceKind kind, gboolean no_broadcast) 
                      .x = gemm.a,
                      .b = gemm.b,
                      .y = gemm.c};
+    MeshReduce sums = {.kind = kind, .k = 2, .type = gemm.type};
+    operands.roundings = MAX(mesh_reduce_roundings(&sums, products[i].rows), 1);
     GemmTrial trial = {.spec = gemm_trial_spec(),
                        .columns = products[i].columns,
                        .rows = products[i].rows,

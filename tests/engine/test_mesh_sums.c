@@ -109,7 +109,7 @@ static void test_exact(void) {
             }
 }
 
-/* Others to within the rounding of n additions in FP32, and one rounding to the type. */
+/* Others to within the rounding of n additions in FP32, and of so many messages to the type. */
 static void test_bounds(void) {
     static const struct {
         DataType type;
@@ -121,9 +121,37 @@ static void test_bounds(void) {
         for (gsize i = 0; i < G_N_ELEMENTS(types); i++) {
             Trial trial = {.reduce = {.kind = kind, .k = 2, .elements = 33, .type = types[i].type},
                            .n = 13,
-                           .lines = 2,
-                           .relative = 13 * 0x1p-24 + types[i].rounding};
+                           .lines = 2};
+            guint roundings = mesh_reduce_roundings(&trial.reduce, trial.n);
+            trial.relative = 13 * 0x1p-24 + 1.1 * roundings * types[i].rounding;
             check(&trial, random);
+        }
+}
+
+/* What is sent has the type's precision, not only the sum: a chain whose far end has 1 and all
+ * others a quarter of the step above 1 stays at 1 in FP16, where in FP32 it would grow. */
+static void test_partial_sums_are_rounded(void) {
+    static const MeshReduceKind chains[] = {MESH_REDUCE_CHAIN, MESH_REDUCE_PIPELINE,
+                                            MESH_REDUCE_FABRIC};
+    MeshSpec spec = mesh_fixture_spec();
+
+    for (gsize i = 0; i < G_N_ELEMENTS(chains); i++)
+        for (guint half = 0; half < 2; half++) {
+            float *values = child_shared(9 * sizeof *values), *of_core[9];
+            for (guint core = 0; core < 9; core++) {
+                of_core[core] = &values[core];
+                values[core] = core == 8 ? 1 : 0x1p-12F;
+            }
+            Trial trial = {.reduce = {.kind = chains[i],
+                                      .elements = 1,
+                                      .type = half ? DATA_TYPE_FP16 : DATA_TYPE_FP32,
+                                      .values = of_core},
+                           .n = 9,
+                           .lines = 1};
+            MeshSetup setup = setup_of(&trial, &spec);
+            MeshFound *found = mesh_child_run(&setup, prepare_reduce, &trial.reduce);
+            g_assert_cmpfloat(values[0], ==, half ? 1 : 1 + 0x1p-9F);
+            mesh_found_free(found);
         }
 }
 
@@ -200,6 +228,7 @@ int main(int argc, char **argv) {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/mesh_sums/exact", test_exact);
     g_test_add_func("/mesh_sums/bounds", test_bounds);
+    g_test_add_func("/mesh_sums/partial_sums", test_partial_sums_are_rounded);
     g_test_add_func("/mesh_sums/in_a_longer_body", test_in_a_longer_body);
     return g_test_run();
 }
