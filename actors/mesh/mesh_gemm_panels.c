@@ -56,14 +56,12 @@ static void send_way(GemmCore *core, guint a, guint part, guint way) {
               axis->panels ? axis->panels[part] : NULL);
 }
 
-/* The part that the core is the first to send, if it is on this line. */
-static void send_own(GemmCore *core, guint a, guint part) {
+/* A part that the core is the first to send, if it is on this line. */
+static void send_own(GemmCore *core, guint a, guint part, guint way) {
     const PanelAxis *axis = axis_of(core, a);
 
-    if (!axis->takes_part || part / axis->tiles != axis->at || panel_wavelets(core, a, part) == 0)
-        return;
-    send_way(core, a, part, UP);
-    send_way(core, a, part, DOWN);
+    if (axis->takes_part && part / axis->tiles == axis->at && panel_wavelets(core, a, part) > 0)
+        send_way(core, a, part, way);
 }
 
 /* On a folded mesh a core of the row relays what would pass along its column too, and so the other
@@ -74,21 +72,22 @@ static void relay_unseen(GemmCore *core, guint a, guint part) {
         gemm_relay(core);
 }
 
-static void receive(GemmCore *core, guint a, guint part) {
+/* A part that comes that way, if it does. */
+static void receive(GemmCore *core, guint a, guint part, guint way) {
     PanelAxis *axis = axis_of(core, a);
-    guint source = part / axis->tiles;
+    guint source = part / axis->tiles, from = source;
+    gboolean relayed = core->run->gemm->relayed;
 
-    relay_unseen(core, a, part);
-    if (!axis->takes_part || source == axis->at || panel_wavelets(core, a, part) == 0)
+    if (!axis->takes_part || source == axis->at || (source < axis->at) != (way == UP) ||
+        panel_wavelets(core, a, part) == 0)
         return;
-    guint way = source < axis->at ? UP : DOWN, from = source;
-    if (core->run->gemm->relayed)
+    if (relayed)
         from = way == UP ? axis->at - 1 : axis->at + 1;
     const GemmOut *out = &axis_of(on_line(core, a, from), a)->out[way];
     gconstpointer panel = gemm_receive(core, out, part);
     if (axis->panels)
         axis->panels[part] = (float *)panel;
-    if (core->run->gemm->relayed && axis->out[way].path) {
+    if (relayed && axis->out[way].path) {
         gemm_relay(core);
         send_way(core, a, part, way);
     }
@@ -132,10 +131,30 @@ static void post(GemmCore *core, guint step) {
 
 /* Step 0 only sends; step i has part i − 1 of k. */
 static void pass_both(GemmCore *core, guint step) {
-    for (guint a = 0; a < N_AXES && step > 0; a++)
-        receive(core, a, step - 1);
+    for (guint a = 0; a < N_AXES && step > 0; a++) {
+        relay_unseen(core, a, step - 1);
+        for (guint way = 0; way < N_WAYS; way++)
+            receive(core, a, step - 1, way);
+    }
     for (guint a = 0; a < N_AXES && step < core->run->side; a++)
-        send_own(core, a, step);
+        for (guint way = 0; way < N_WAYS; way++)
+            send_own(core, a, step, way);
+}
+
+/* All parts as soon as links are free, without meeting on any: upwards the lowest first and
+ * downwards the highest, each behind the one that has just passed. Sent all at once they would
+ * share links, and those that go farthest would be the slowest. */
+static void pass_from_ends(GemmCore *core, guint step) {
+    guint side = core->run->side;
+
+    for (guint a = 0; a < N_AXES && step > 0; a++) {
+        receive(core, a, step - 1, UP);
+        receive(core, a, side - step, DOWN);
+    }
+    for (guint a = 0; a < N_AXES && step < side; a++) {
+        send_own(core, a, step, UP);
+        send_own(core, a, side - 1 - step, DOWN);
+    }
 }
 
 /* All of A's, then all of B's: cores that relay one thing after the other have no use for both at
@@ -143,19 +162,22 @@ static void pass_both(GemmCore *core, guint step) {
 static void pass_in_turn(GemmCore *core, guint step) {
     guint side = core->run->side;
 
-    if (step > 0)
-        receive(core, (step - 1) / side, (step - 1) % side);
-    if (step < N_AXES * side)
-        send_own(core, step / side, step % side);
+    if (step > 0) {
+        relay_unseen(core, (step - 1) / side, (step - 1) % side);
+        for (guint way = 0; way < N_WAYS; way++)
+            receive(core, (step - 1) / side, (step - 1) % side, way);
+    }
+    for (guint way = 0; way < N_WAYS && step < N_AXES * side; way++)
+        send_own(core, step / side, step % side, way);
 }
 
 static void finish(GemmCore *core, guint step) {
     const GemmRun *run = core->run;
 
-    if (is_gathering(core) && run->gemm->relayed)
-        pass_in_turn(core, step);
-    else
+    if (!is_gathering(core))
         pass_both(core, step);
+    else
+        (run->gemm->relayed ? pass_in_turn : pass_from_ends)(core, step);
     if (step > 0 && !is_gathering(core))
         compute(core, step - 1, 1);
     if (step + 1 == run->steps && is_gathering(core))
