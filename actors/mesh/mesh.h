@@ -83,6 +83,8 @@ void mesh_send_wait(MeshPath *path);
 /* Waits until the next message has arrived whole at 'core' (an end of the path, or for a multicast
  * any core on it): start + hops · alpha + wavelets. Returns its payload. */
 gconstpointer mesh_receive(MeshCore *core, MeshPath *path);
+/* Whether it has, by now. */
+gboolean mesh_arrived(MeshCore *core, MeshPath *path);
 /* Waits only for its first wavelet: for cores that work on a stream as it passes by. Follow it by
  * mesh_receive for the rest. */
 void mesh_receive_head(MeshCore *core, MeshPath *path);

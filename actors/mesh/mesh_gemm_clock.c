@@ -94,12 +94,25 @@ static void take_cause(GemmCore *core, const GemmMessage *message, guint hops, g
     }
 }
 
+static double arrival_cycles(const GemmCore *core, const GemmOut *out, const GemmMessage *message) {
+    return message->sent + distance(out->from, core->core) * core->run->setup->spec->hop_cycles +
+           (double)message->wavelets;
+}
+
+gboolean gemm_arrived(const GemmCore *core, const GemmOut *out, guint tag) {
+    const GemmMessage *message = &out->recent[tag % out->window];
+
+    if (!core->run->forwarding)
+        return mesh_arrived(core->core, out->path);
+    return message->tag == tag && message->wavelets > 0 &&
+           arrival_cycles(core, out, message) <= core->date + SAME_CYCLES;
+}
+
 static void receive_forwarded(GemmCore *core, const GemmOut *out, guint tag) {
     const GemmMessage *message = &out->recent[tag % out->window];
     guint hops = distance(out->from, core->core);
     double asked = core->date;
-    double arrival =
-        message->sent + hops * core->run->setup->spec->hop_cycles + (double)message->wavelets;
+    double arrival = arrival_cycles(core, out, message);
 
     g_assert(message->tag == tag && message->wavelets > 0);
     core->date = MAX(asked, arrival);

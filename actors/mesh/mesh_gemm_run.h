@@ -110,6 +110,8 @@ void gemm_send(GemmCore *core, GemmOut *out, const GemmMessage *message, gconstp
 void gemm_send_wait(GemmCore *core, GemmOut *out);
 /* Of 'out', which ends or passes at 'core', the message with the tag. */
 gconstpointer gemm_receive(GemmCore *core, const GemmOut *out, guint tag);
+/* Whether it is here already: of messages that the core has not received, the next. */
+gboolean gemm_arrived(const GemmCore *core, const GemmOut *out, guint tag);
 /* What was sent while fast-forwarding is counted on the mesh. */
 void gemm_out_settle(GemmOut *out);
 

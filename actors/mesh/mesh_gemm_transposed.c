@@ -4,7 +4,8 @@
  *
  * Sums go from both ends of a row to its middle, or along a K-tree: a core that has multiplied adds
  * what its children have sent it, one routing stage, and sends that on. The root tells both ends of
- * the row in a multicast, of which every core takes the columns of C that are its own. A sum is so
+ * the row in a multicast, of which every core takes the columns of C that are its own when it next
+ * has multiplied. A sum is so
  * on its way while cores that have passed it on multiply for the next: the way to the root is paid
  * once. */
 #include "actors/mesh/mesh_gemm_edges.h"
@@ -23,6 +24,7 @@ typedef struct SumCore {
     GemmOut ends[N_WAYS]; /* the root's */
     float **b;            /* numbers: of each of its tiles along Y */
     float *part;          /* numbers: of the sum of this step */
+    guint taken;          /* finished sums, of all */
 } SumCore;
 
 typedef struct Sums {
@@ -203,19 +205,6 @@ static void pass_sum(GemmCore *core, guint sum) {
         add_to_c(core, sum, state->part);
 }
 
-static void take_sum(GemmCore *core, guint sum) {
-    const Sums *sums = sums_of(core);
-    guint root = sums->tree->root;
-    const GemmOut *out =
-        &sums->cores[gemm_run_core(core->run, root, core->core->y) - core->run->cores]
-             .ends[core->core->x > root ? UP : DOWN];
-    float *values = (float *)gemm_receive(core, out, sum);
-
-    if (core->tiles.c)
-        add_to_c(core, sum, values);
-    gemm_tile_drop(values);
-}
-
 static gboolean is_summed(const GemmCore *core, guint sum) {
     return core->along_x && sum_wavelets(core, sum) > 0;
 }
@@ -225,22 +214,48 @@ static void post(GemmCore *core, guint step) {
         send_b(core, step);
 }
 
-static void take_sums(GemmCore *core) {
-    for (guint sum = 0; sum < core->run->side && !is_root(core); sum++)
-        if (is_summed(core, sum))
-            take_sum(core, sum);
+static const GemmOut *teller_of(const GemmCore *core) {
+    const Sums *sums = sums_of(core);
+    guint root = sums->tree->root;
+
+    return &sums->cores[gemm_run_core(core->run, root, core->core->y) - core->run->cores]
+                .ends[core->core->x > root ? UP : DOWN];
+}
+
+static void take_sum(GemmCore *core, guint sum) {
+    float *values = (float *)gemm_receive(core, teller_of(core), sum);
+
+    if (core->tiles.c)
+        add_to_c(core, sum, values);
+    gemm_tile_drop(values);
+}
+
+/* The finished sums before 'end' that have come, or all. */
+static void take_sums(GemmCore *core, guint end, gboolean wait) {
+    SumCore *state = core->state;
+
+    if (is_root(core) || !core->along_x)
+        return;
+    for (; state->taken < end; state->taken++) {
+        if (!is_summed(core, state->taken))
+            continue;
+        if (!wait && !gemm_arrived(core, teller_of(core), state->taken))
+            return;
+        take_sum(core, state->taken);
+    }
 }
 
 static void finish(GemmCore *core, guint step) {
     SumCore *state = core->state;
 
     if (step == core->run->side) {
-        take_sums(core);
+        take_sums(core, step, TRUE);
         return;
     }
     compute(core, step);
     if (is_summed(core, step))
         pass_sum(core, step);
+    take_sums(core, step, FALSE);
     for (guint i = 0; i < state->edges->n_out; i++)
         gemm_send_wait(core, &state->edges->out[i].out);
     gemm_send_wait(core, &state->parent);
@@ -262,6 +277,7 @@ static void take(GemmCore *core) {
 
     drop_all(&state->b, run->tiles_y);
     g_clear_pointer(&state->part, gemm_tile_drop);
+    state->taken = 0;
     if (!core->tiles.c)
         return;
     state->b = g_new0(float *, run->tiles_y);
@@ -309,15 +325,17 @@ static gboolean open_sums(GemmCore *core, GError **error) {
     return gemm_out_open(&state->parent, &way, error);
 }
 
-/* A, B and room for the next B; the core's own part of a sum and its children's, and C in FP32. */
+/* A, B and room for the next B; a finished sum that waits to be taken and the one that is arriving;
+ * the core's own part of a sum and its children's, and C in FP32. */
 static gboolean hold(GemmCore *core, GError **error) {
     const SumCore *state = core->state;
     const GemmRun *run = core->run;
     guint64 rows = tile_largest(run->gemm->n, run->side);
     guint room = run->setup->rows == 1 ? 0 : MIN(run->tiles_y, GEMM_EDGES);
     guint64 parts = core->m * rows * (1 + state->n_children);
+    guint64 finished = is_root(core) ? 0 : 2 * core->m * rows;
 
-    return gemm_hold(core, core->k_x * (core->m + rows * (run->tiles_y + room)),
+    return gemm_hold(core, core->k_x * (core->m + rows * (run->tiles_y + room)) + finished,
                      parts + core->m * core->n, error);
 }
 

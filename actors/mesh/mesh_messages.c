@@ -314,6 +314,15 @@ gconstpointer mesh_receive(MeshCore *core, MeshPath *path) {
     return payload;
 }
 
+gboolean mesh_arrived(MeshCore *core, MeshPath *path) {
+    guint place = place_on(path, core);
+    guint64 number = *n_read(path, place);
+
+    return number < path->started &&
+           arrival_cycles(message_at(path, number), path, place, INFINITY) <=
+               mesh_now_cycles(path->mesh) + SAME_CYCLES;
+}
+
 void mesh_receive_head(MeshCore *core, MeshPath *path) {
     Core *self = (Core *)core;
     guint64 number = *n_read(path, place_on(path, core));
