@@ -24,10 +24,6 @@ extern const char *const mesh_operator_names[]; /* "meshgemm" …, NULL-terminat
 typedef enum { MESH_FAMILY_GEMM, MESH_FAMILY_GEMV, MESH_FAMILY_REDUCE } MeshFamily;
 MeshFamily mesh_operator_family(MeshOperator kind);
 
-typedef struct MeshRunSpec MeshRunSpec;
-/* How a GEMV or an all-reduce sums. */
-MeshReduceKind mesh_operator_reduce(const MeshRunSpec *spec);
-
 /* How the broadcasts of SUMMA and allgather travel. */
 typedef enum {
     MESH_ROUTING_AUTO,   /* direct where a core's routing paths suffice, else relayed */
@@ -41,7 +37,7 @@ typedef struct MeshGrid {
     guint columns, rows;
 } MeshGrid;
 
-struct MeshRunSpec {
+typedef struct MeshRunSpec {
     guint kind; /* MeshOperator */
     MeshGrid grid;
     guint64 m, k, n;  /* GEMM: C[m×n] = A[m×k] · B[k×n]; GEMV: y[n] = x[k] · B[k×n] */
@@ -59,7 +55,10 @@ struct MeshRunSpec {
     guint64 seed;
     gboolean heat;   /* what every core did is kept */
     gboolean events; /* and every stretch of every core's time, for a timeline */
-};
+} MeshRunSpec;
+
+/* How a GEMV or an all-reduce sums. */
+MeshReduceKind mesh_operator_reduce(const MeshRunSpec *spec);
 
 /* What a core did. */
 typedef struct MeshCoreHeat {
