@@ -1,4 +1,6 @@
 #include "analysis/summary_rows.h"
+#include "analysis/wafer_cost.h"
+#include "policies/mesh/wafer_regions.h"
 
 static void add_count(SummarySection *section, const char *key, const char *label, guint64 count) {
     summary_value_add(section, label,
@@ -31,6 +33,38 @@ static void add_tpr(SummarySection *section, const MetricsWindow *whole) {
              served_s);
     add_rate(section, "tpr_generating_tokens_per_s", "TPR, generating (1 / TPOT)", 1,
              paced ? histogram_mean(latencies[LATENCY_TPOT]) : 0);
+}
+
+/* "number 3", or "none"; the text is the caller's. */
+static char *turning_text(const WaferRegions *regions) {
+    g_autoptr(GString) text = g_string_new(NULL);
+    for (guint region = 0; region < regions->regions; region++)
+        if (wafer_regions_turns(regions, region))
+            g_string_append_printf(text, "%s%u", text->len == 0 ? "number " : ", ", region + 1);
+    return g_strdup(text->len == 0 ? "none" : text->str);
+}
+
+/* Regions cut by an end of the wafer, and what of each generated token's time that is. */
+static void add_turns(SummarySection *section, const Experiment *experiment) {
+    const WaferSpec *spec = &experiment->plan->wafer.spec;
+    const MeshSpec *mesh = &experiment->platform->mesh;
+    WaferRegions regions = {(guint)mesh->columns, (guint)mesh->rows, (guint)spec->decode_grid,
+                            (guint)spec->regions};
+    WaferPoint point = {.model = experiment->model,
+                        .system = spec->system,
+                        .grid = regions.side,
+                        .k_tree = (guint)spec->k_tree,
+                        .with_head = TRUE,
+                        .regions = regions.regions,
+                        .kv_shift = spec->kv == KV_SHIFT};
+    summary_value_add(section, "  that turn at the wafer's end",
+                      (SummaryCell){.key = "regions_that_turn",
+                                    .form = FORM_TEXT,
+                                    .text = turning_text(&regions)});
+    summary_value_add(section, "    which costs a token",
+                      (SummaryCell){.key = "turn_s_per_token",
+                                    .form = FORM_SECONDS,
+                                    .number = wafer_turn_cycles(mesh, &point) / mesh->clock_hz});
 }
 
 /* Over the rows of cores, of the request that was spread most unevenly. */
@@ -108,6 +142,7 @@ void summary_wafers_add(SummaryRows *rows, const SummaryInput *input) {
     add_count(section, "decode_grid", "decode grid, cores a side", use->spec.decode_grid);
     add_count(section, "regions", "  regions of it", use->spec.regions);
     add_share(section, "region_bubble_share", "  idle, of their time", regions - 1, regions);
+    add_turns(section, input->experiment);
     add_count(section, "row_tokens", "  tokens that a row of cores holds", use->row_tokens);
     add_kv(section, use, input->ledger);
     add_busy(section, input->ledger);

@@ -164,12 +164,46 @@ static WaferPlan plan_of(const WaferPoint *point) {
                        .k_tree = point->k_tree == 0 ? DEFAULT_K_TREE : point->k_tree};
 }
 
-/* All rows at once, each to the one above it: a token's K and V on a core, over one link. */
-static double shift_cycles(const MeshSpec *mesh, const WaferPoint *point) {
+/* A token's K and V on a core. */
+static guint64 shift_wavelets(const MeshSpec *mesh, const WaferPoint *point) {
     const Model *model = point->model;
     guint64 elements = 2 * tile_largest(model->kv_heads * model->head_dim, point->grid);
 
-    return (double)mesh_wavelets(mesh, model->data_type, elements) + mesh->hop_cycles;
+    return mesh_wavelets(mesh, model->data_type, elements);
+}
+
+/* All rows at once, each to the one above it, over one link. */
+static double shift_cycles(const MeshSpec *mesh, const WaferPoint *point) {
+    return (double)shift_wavelets(mesh, point) + mesh->hop_cycles;
+}
+
+static double turn_of_list(GArray *ops, DataType type, const MeshSpec *mesh) {
+    double cycles = 0;
+
+    for (guint i = 0; i < ops->len; i++)
+        cycles += wafer_op_turn_cycles(&g_array_index(ops, WaferOp, i), type, mesh);
+    g_array_unref(ops);
+    return cycles;
+}
+
+double wafer_turn_cycles(const MeshSpec *mesh, const WaferPoint *point) {
+    const Model *model = point->model;
+    guint n_regions = MAX(point->regions, 1);
+    WaferRegions regions = {(guint)mesh->columns, (guint)mesh->rows, point->grid, n_regions};
+    WaferPlan plan = plan_of(point);
+    double cycles = 0, layers = 0;
+
+    for (guint region = 0; region < n_regions; region++)
+        if (wafer_regions_turns(&regions, region))
+            layers += (double)tile_size(model->layers, n_regions, region);
+    if (layers == 0)
+        return 0;
+    cycles += layers * turn_of_list(wafer_layer_decode(&plan, 1), model->data_type, mesh);
+    if (point->kv_shift)
+        cycles += layers * wafer_op_crossing_cycles(point->grid, shift_wavelets(mesh, point), mesh);
+    if (point->with_head && wafer_regions_turns(&regions, n_regions - 1))
+        cycles += turn_of_list(wafer_head(&plan), model->data_type, mesh);
+    return cycles;
 }
 
 static void sum_point(Sum *sum, const WaferPoint *point, gboolean decode) {
@@ -182,6 +216,8 @@ static void sum_point(Sum *sum, const WaferPoint *point, gboolean decode) {
     sum_list(sum, layer, type, (double)model->layers);
     if (decode && point->kv_shift)
         sum->cycles += (double)model->layers * shift_cycles(mesh_of(sum->costs), point);
+    if (decode && point->turns)
+        sum->cycles += wafer_turn_cycles(mesh_of(sum->costs), point);
     if (point->with_head)
         sum_list(sum, wafer_head(&plan), type, 1);
     if (point->regions < 2)

@@ -21,8 +21,14 @@ typedef struct WaferPoint {
     guint k_tree;   /* K of the sums' trees; 0: 2 */
     gboolean with_head; /* the final norm and the output matrix are counted */
     guint regions;      /* that the layers are spread over, one after another; 0: 1 */
+    gboolean turns;     /* decode: regions that turn cost more (wafer_turn_cycles) */
     gboolean kv_shift;  /* decode: a layer's K and V of a token go up a row (WaferLLM 4.3) */
 } WaferPoint;
+
+/* Cycles of a decode step that come from regions turning at an end of the wafer (wafer_regions.h),
+ * on whatever context: the sums along their columns cross the turn. wafer_decode_cycles has them in
+ * it where 'turns' is set; without, all regions count as flat, as in the published plans. */
+double wafer_turn_cycles(const MeshSpec *mesh, const WaferPoint *point);
 
 /* From a prompt's grid to the grid (of each region) that decodes after it. */
 typedef struct WaferTransition {

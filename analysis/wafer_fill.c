@@ -33,6 +33,7 @@ static WaferTransition transition_of(const WaferFillInput *input, guint32 tokens
 static WaferPoint decode_point(const WaferFillInput *input, guint32 tokens) {
     WaferPoint point = point_of(input, (guint)input->plan->wafer.spec.decode_grid, tokens);
     point.regions = (guint)input->plan->wafer.spec.regions;
+    point.turns = TRUE;
     point.kv_shift = input->plan->wafer.spec.kv == KV_SHIFT;
     return point;
 }

@@ -71,6 +71,7 @@ static WaferPoint point_of(const Phase *phase, guint grid) {
                         .k_tree = (guint)input->spec.k_tree,
                         .with_head = TRUE,
                         .regions = phase->decode ? fits(phase, grid, NULL) : 1,
+                        .turns = phase->decode,
                         .kv_shift = phase->decode && spec.kv == KV_SHIFT};
 }
 

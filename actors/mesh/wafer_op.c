@@ -91,6 +91,24 @@ double wafer_op_wavelets(const MeshSpec *spec, double bytes) {
     return ceil(bytes / (double)spec->wavelet_bytes);
 }
 
+double wafer_op_crossing_cycles(guint columns, guint64 wavelets, const MeshSpec *spec) {
+    MeshPhaseCounts turned = {.link_wavelets = columns * wavelets, .hops = columns};
+    MeshPhaseCounts straight = {.link_wavelets = wavelets, .hops = 1};
+
+    return mesh_phase_cycles(&turned, spec, FALSE) - mesh_phase_cycles(&straight, spec, FALSE);
+}
+
+double wafer_op_turn_cycles(const WaferOp *op, DataType type, const MeshSpec *spec) {
+    if (op->kind == WAFER_ALL_TO_ALL)
+        return wafer_op_crossing_cycles(op->columns, mesh_wavelets(spec, type, op->link_elements),
+                                        spec);
+    if (op->kind != WAFER_ALL_REDUCE || !op->along_y)
+        return 0;
+    guint crossings = MAX(op->k_tree, 1) + 1;
+    return crossings *
+           wafer_op_crossing_cycles(op->columns, mesh_wavelets(spec, type, op->n), spec);
+}
+
 /* Tiles of A, then tiles of B: every core relays, store and forward. */
 static void set_exchange(Run *run) {
     const WaferOp *op = run->op;

@@ -14,6 +14,13 @@ gboolean wafer_op_needs_engine(const WaferOp *op);
  * Negative and INPUT_ERROR where its shape or grid cannot be. */
 double wafer_op_run(const WaferOp *op, DataType type, const MeshSpec *spec, GError **error);
 
+/* What the operator takes more where its columns turn at an end of the wafer, so that two cores of
+ * each are 'columns' hops apart: the messages of all columns that go from one to the other share a
+ * row's links. A sum crosses once on each level of its tree, and once on its way back. */
+double wafer_op_turn_cycles(const WaferOp *op, DataType type, const MeshSpec *spec);
+/* Of one such crossing, by 'wavelets' in each column, beyond the one hop that it would be. */
+double wafer_op_crossing_cycles(guint columns, guint64 wavelets, const MeshSpec *spec);
+
 /* Of a message of 'bytes'. */
 double wafer_op_wavelets(const MeshSpec *spec, double bytes);
 

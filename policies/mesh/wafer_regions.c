@@ -18,10 +18,23 @@ gboolean wafer_regions_check(const WaferRegions *regions, GError **error) {
     return FALSE;
 }
 
-WaferCore wafer_regions_core(const WaferRegions *regions, guint region, WaferCore core) {
-    guint way = region * regions->side + core.y;
-    guint strip = way / regions->rows, along = way % regions->rows;
+/* Rows of a strip that regions may lie in. */
+static guint strip_rows(const WaferRegions *regions) {
+    guint whole = regions->rows / regions->side;
+    gboolean suffice = regions->regions <= regions->columns / regions->side * whole;
 
-    return (WaferCore){strip * regions->side + core.x,
-                       strip % 2 == 0 ? along : regions->rows - 1 - along};
+    return suffice ? whole * regions->side : regions->rows;
+}
+
+gboolean wafer_regions_turns(const WaferRegions *regions, guint region) {
+    guint rows = strip_rows(regions), first = region * regions->side;
+
+    return first / rows != (first + regions->side - 1) / rows;
+}
+
+WaferCore wafer_regions_core(const WaferRegions *regions, guint region, WaferCore core) {
+    guint rows = strip_rows(regions), way = region * regions->side + core.y;
+    guint strip = way / rows, along = way % rows;
+
+    return (WaferCore){strip * regions->side + core.x, strip % 2 == 0 ? along : rows - 1 - along};
 }

@@ -244,6 +244,49 @@ static void regions_add_their_hand_overs(void) {
     g_assert_cmpfloat(fabs(wafer_region_bubbles(3) - 2.0 / 3), <, 1e-15);
 }
 
+/* A crossing as messages counted link by link, against those to a neighbour. */
+static void a_turn_shares_its_links(void) {
+    g_autoptr(Platform) platform = wse2();
+    const MeshSpec *spec = &platform->mesh;
+
+    for (guint side = 3; side <= 90; side += 29)
+        for (guint64 wavelets = 1; wavelets < 50; wavelets += 24) {
+            g_autoptr(MeshPhase) turned = mesh_phase_new(2 * side, 2);
+            g_autoptr(MeshPhase) flat = mesh_phase_new(side, 2);
+            for (guint x = 0; x < side; x++) {
+                mesh_phase_send(turned, (MeshPlace){x, 1}, (MeshPlace){side + x, 1}, wavelets);
+                mesh_phase_send(flat, (MeshPlace){x, 0}, (MeshPlace){x, 1}, wavelets);
+            }
+            MeshPhaseCounts counts[2] = {mesh_phase_counts(turned), mesh_phase_counts(flat)};
+            g_assert_cmpfloat(wafer_op_crossing_cycles(side, wavelets, spec), ==,
+                              mesh_phase_cycles(&counts[0], spec, FALSE) -
+                                  mesh_phase_cycles(&counts[1], spec, FALSE));
+        }
+}
+
+/* Two regions of 8 × 8 on 16 × 12 cores are whole; of three, the second turns. */
+static void regions_that_turn_cost_more(void) {
+    g_autoptr(Platform) platform = wse2();
+    g_autoptr(Model) model = shipped_model("tiny-llama");
+    platform->mesh.columns = 16;
+    platform->mesh.rows = 12;
+    g_autoptr(WaferCosts) costs = wafer_costs_new(platform);
+    WaferPoint point = {.model = model, .grid = 8, .tokens = 30, .regions = 2};
+    g_assert_cmpfloat(wafer_turn_cycles(&platform->mesh, &point), ==, 0);
+    point.regions = 3;
+    double flat = ask_decode(costs, &point), turn = wafer_turn_cycles(&platform->mesh, &point);
+    /* hidden 64, ffn 176, 8 heads and 4 shared ones of 8: elements of the sums along Y */
+    static const guint64 sums[] = {1, 8 + 2 * 4, 1, 1, 8, 1, 2 * 22};
+    double layer = 0;
+    for (gsize i = 0; i < G_N_ELEMENTS(sums); i++) {
+        double wavelets = (double)mesh_wavelets(&platform->mesh, model->data_type, sums[i]);
+        layer += 3 * (7 * wavelets + 7 * platform->mesh.hop_cycles);
+    }
+    g_assert_cmpfloat(fabs(turn - layer * 1), <, 1e-9); /* one of its four layers */
+    point.turns = TRUE;
+    g_assert_cmpfloat(fabs(ask_decode(costs, &point) - flat - turn), <, 1e-6);
+}
+
 static void what_cannot_be_is_refused(void) {
     g_autoptr(Platform) platform = wse2();
     g_autoptr(Model) model = shipped_model("llama-3-8b");
@@ -282,6 +325,8 @@ int main(int argc, char **argv) {
     g_test_add_func("/wafer_cost/sum", a_phase_is_the_sum_of_its_operators);
     g_test_add_func("/wafer_cost/order", points_do_not_depend_on_each_other);
     g_test_add_func("/wafer_cost/regions", regions_add_their_hand_overs);
+    g_test_add_func("/wafer_op/crossing", a_turn_shares_its_links);
+    g_test_add_func("/wafer_cost/turns", regions_that_turn_cost_more);
     g_test_add_func("/wafer_cost/refused", what_cannot_be_is_refused);
     return g_test_run();
 }

@@ -96,6 +96,31 @@ static void regions_do_not_overlap(void) {
     }
 }
 
+/* Where whole rectangles suffice none turns; else rows that follow each other are neighbours but at
+ * a turn, where they are a region's side apart. */
+static void regions_turn_only_where_they_must(void) {
+    static const struct {
+        guint side, regions;
+        gint turning; /* the region, −1: none */
+    } cases[] = {{360, 3, -1}, {360, 4, -1}, {360, 5, 2}, {375, 5, 2}, {420, 2, -1}, {240, 12, -1}};
+
+    for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+        WaferRegions regions = {750, 994, cases[i].side, cases[i].regions};
+        for (guint region = 0; region < cases[i].regions; region++) {
+            guint apart = 0;
+            for (guint y = 1; y < regions.side; y++) {
+                WaferCore a = wafer_regions_core(&regions, region, (WaferCore){7, y - 1});
+                WaferCore b = wafer_regions_core(&regions, region, (WaferCore){7, y});
+                guint hops = MAX(a.x, b.x) - MIN(a.x, b.x) + MAX(a.y, b.y) - MIN(a.y, b.y);
+                g_assert_true(hops == 1 || hops == regions.side);
+                apart += hops > 1;
+            }
+            g_assert_cmpuint(apart, ==, (gint)region == cases[i].turning ? 1 : 0);
+            g_assert_cmpint(wafer_regions_turns(&regions, region), ==, apart > 0);
+        }
+    }
+}
+
 static void too_many_regions_are_refused(void) {
     WaferRegions regions = {750, 994, 360, 6};
     g_autoptr(GError) error = NULL;
@@ -158,6 +183,7 @@ int main(int argc, char **argv) {
     g_test_add_func("/mesh_phase/walked", counts_are_those_of_walked_routes);
     g_test_add_func("/mesh_phase/cycles", a_phase_is_busiest_link_and_longest_route);
     g_test_add_func("/wafer_regions/overlap", regions_do_not_overlap);
+    g_test_add_func("/wafer_regions/turn", regions_turn_only_where_they_must);
     g_test_add_func("/wafer_regions/refused", too_many_regions_are_refused);
     g_test_add_func("/wafer_move/diagonal", turned_weights_cross_the_diagonal);
     g_test_add_func("/wafer_move/bytes", all_bytes_move);
