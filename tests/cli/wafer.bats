@@ -70,3 +70,31 @@ small=(--set platform.mesh.columns=24 --set platform.mesh.rows=36 --set model=ti
     INFERGRID_CACHE='' infergrid simulate --quiet wafer "${small[@]}" --json
     equal "$output" "$cold"
 }
+
+@test "experts are served: all-to-all, bands of rows and their weights" {
+    tiny=("${small[@]}" --set platform.mesh.columns=30 --set policy.wafer.prefill_grid=28
+        --set policy.wafer.decode_grid=26 --set policy.wafer.regions=1)
+    infergrid simulate --quiet wafer "${tiny[@]}" --set model=tiny-mixtral -o experts
+    equal "$status" 0
+    contains "$output" 'tiny-mixtral'
+    "$INFERGRID" simulate --quiet wafer "${tiny[@]}" -o dense >/dev/null
+    # Every request is served, and routing takes time that the dense model does not need.
+    jq -en '[inputs.wafers.tpr_generating_tokens_per_s] | .[0] < .[1]' \
+        experts/summary.json dense/summary.json
+    equal "$(jq .requests.completed experts/summary.json)" \
+        "$(jq .requests.completed dense/summary.json)"
+    infergrid simulate --quiet wafer "${small[@]}" --set model=tiny-mixtral
+    equal "$status" 2
+    contains "$stderr" "has 8 experts, each on at least 3 rows of its own"
+}
+
+@test "the summary tells how KV lies and which regions turn" {
+    turned=(--set policy.wafer.regions=5 --set platform.mesh.rows=31 --set policy.wafer.dp=1)
+    infergrid simulate --quiet wafer "${small[@]}" "${turned[@]}" --set model.num_hidden_layers=5 --json
+    equal "$status" 0
+    jq -e '.wafers | .kv_rule == "shift" and .kv_moves > 0 and .kv_skew >= 1 and
+        .regions_that_turn == "number 3" and .turn_s_per_token > 0' <<<"$output"
+    infergrid simulate --quiet wafer "${small[@]}" --set policy.wafer.kv=concat --json
+    jq -e '.wafers | .kv_rule == "concat" and .kv_moves == 0 and .kv_skew > 2 and
+        .regions_that_turn == "none" and .turn_s_per_token == 0' <<<"$output"
+}
