@@ -89,6 +89,23 @@ static void append_mark(GString *out, const Drawing *drawing) {
                            right ? "left" : "right", right ? "0.7" : "-0.7");
 }
 
+/* The knee, where it is not the answer itself. */
+static void append_knee(GString *out, const Drawing *drawing) {
+    gsize knee = drawing->report->capacity->knee;
+
+    if (!drawing->sizes || knee == NO_PLACE)
+        return;
+    const CapacityPoint *point = drawing->points->pdata[knee];
+    if (!(fabs(place_of(drawing, point) - drawing->marked) > 0))
+        return;
+    g_string_append(out, "set label 'knee' noenhanced at first ");
+    gnuplot_number(out, place_of(drawing, point));
+    g_string_append(out, ", first ");
+    gnuplot_number(out, labels[label_at(drawing->left)].factor * point->figures[drawing->left]);
+    g_string_append(out, " left offset character 1,-0.6 point pt 6 ps 1.6 lw 1.5 lc rgb "
+                         "'#555555' tc rgb '#555555'\n");
+}
+
 /* A line where a target of the left figure lies. */
 static void append_target(GString *out, const Drawing *drawing) {
     const GArray *limits = drawing->report->setup->targets->limits;
@@ -149,6 +166,7 @@ static char *script_of(gconstpointer data, const char *path, const char *output)
     }
     append_target(out, drawing);
     append_mark(out, drawing);
+    append_knee(out, drawing);
     append_plots(out, drawing);
     return g_string_free(out, FALSE);
 }
