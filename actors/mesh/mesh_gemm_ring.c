@@ -190,7 +190,7 @@ static void finish(GemmCore *core, guint step) {
 
 /* Copies of a core's tiles: A's are cut along their columns (the parts of k) and their rows. */
 static float **cut_a(const GemmCore *core, const RingAxis *axis) {
-    float **tiles = g_new(float *, axis->along * axis->across);
+    float **tiles = g_new(float *, (gsize)axis->along * axis->across);
     const guint64 *depths = core->run->depths + axis->first;
     const float *from = core->tiles.a;
 
@@ -204,7 +204,7 @@ static float **cut_a(const GemmCore *core, const RingAxis *axis) {
 }
 
 static float **cut_b(const GemmCore *core, const RingAxis *axis) {
-    float **tiles = g_new(float *, axis->along * axis->across);
+    float **tiles = g_new(float *, (gsize)axis->along * axis->across);
     const guint64 *depths = core->run->depths + axis->first;
     const float *from = core->tiles.b;
 

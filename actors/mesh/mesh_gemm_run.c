@@ -101,7 +101,7 @@ static guint slowest_line(const GemmRun *run, const guint64 *sizes, guint tiles)
 
     for (guint first = 0; first < run->side; first += tiles) {
         double work = 0;
-        for (guint i = first; i < first + tiles; i++)
+        for (guint i = first; i < MIN(first + tiles, run->side); i++)
             work += (double)sizes[i] / 1e9 +
                     (single ? mesh_vector_cycles(run->setup->spec, run->gemm->type, sizes[i])
                             : (double)sizes[i]);

@@ -138,8 +138,8 @@ static gboolean add_paths(ModelRun *run, GError **error) {
 
     for (guint i = 0; i < G_N_ELEMENTS(lines); i++)
         *lines[i] = g_new0(MeshPath *, side);
-    run->kv_ring = g_new0(MeshPath *, side * side);
-    run->kv_up = g_new0(MeshPath *, side * side);
+    run->kv_ring = g_new0(MeshPath *, (gsize)side * side);
+    run->kv_up = g_new0(MeshPath *, (gsize)side * side);
     for (guint i = 0; i < side; i++)
         if (!add_line_paths(run, i, error))
             return FALSE;
@@ -306,7 +306,7 @@ gboolean mesh_model_run(const MeshSpec *spec, guint side, MeshModelSetup *setup,
     Whole whole = {.run = {.setup = setup, .widths = widths_of(setup->model, side)}};
     whole.run.prompts = g_array_new(FALSE, FALSE, sizeof(PromptPlan));
     whole.run.logits = g_new(float, setup->model->vocab);
-    whole.cores = g_new0(ModelCore, side * side);
+    whole.cores = g_new0(ModelCore, (gsize)side * side);
     g_autoptr(Mesh) mesh = mesh_alone_run(&mesh_setup, prepare, &whole, error);
     if (mesh != NULL) {
         if (totals != NULL)

@@ -221,9 +221,9 @@ static void attention_half(ModelCore *state, LayerTiles *layer, const gboolean *
     const ModelWidths *widths = &run->widths;
     float theta = (float)run->setup->model->rope_theta;
     gsize hidden = model_stretch(run, widths->hidden, state->core->y).size;
-    g_autofree float *normed = g_new(float, widths->hidden);
+    g_autofree float *normed = g_new0(float, widths->hidden);
     g_autofree float *qkv = g_new0(float, widths->q + 2 * widths->kv);
-    g_autofree float *attended = g_new(float, widths->q), *out = g_new0(float, widths->hidden);
+    g_autofree float *attended = g_new0(float, widths->q), *out = g_new0(float, widths->hidden);
     float *q = qkv, *k = q + widths->q, *v = k + widths->kv;
 
     normalise(state, x, layer->input_norm_y, normed);
@@ -249,7 +249,7 @@ static void feed_forward_half(ModelCore *state, LayerTiles *layer, float *x) {
     const ModelWidths *widths = &run->widths;
     gsize hidden = model_stretch(run, widths->hidden, state->core->y).size;
     gsize ffn = model_stretch(run, widths->ffn, state->core->x).size;
-    g_autofree float *normed = g_new(float, widths->hidden), *out = g_new0(float, widths->hidden);
+    g_autofree float *normed = g_new0(float, widths->hidden), *out = g_new0(float, widths->hidden);
     g_autofree float *gate_up = g_new0(float, 2 * (ffn + 1));
 
     normalise(state, x, layer->post_norm_y, normed);
@@ -292,7 +292,7 @@ guint32 model_sample(ModelCore *state, const MeshModelRequest *request, guint po
     const MeshSpec *spec = mesh_setup(run->mesh)->spec;
     Stretch vocab = model_stretch(run, run->widths.vocab, core->x);
     gsize hidden = model_stretch(run, run->widths.hidden, core->y).size;
-    g_autofree float *normed = g_new(float, run->widths.hidden);
+    g_autofree float *normed = g_new0(float, run->widths.hidden);
     g_autofree float *logits = g_new0(float, vocab.size + 1);
     const guint32 *token = &run->token;
 

@@ -78,7 +78,7 @@ double wafer_op_read_cycles(guint columns, const MeshSpec *spec) {
         for (guint owner = 0; owner < columns; owner++) {
             mesh_phase_send(row, (MeshPlace){reader, 0}, (MeshPlace){owner, 0}, 1);
             mesh_phase_send(row, (MeshPlace){owner, 0}, (MeshPlace){reader, 0}, 1);
-            hops += 2 * (MAX(reader, owner) - MIN(reader, owner));
+            hops += 2 * (guint64)(MAX(reader, owner) - MIN(reader, owner));
         }
         slowest = MAX(slowest, hops);
     }

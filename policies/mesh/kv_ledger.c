@@ -18,7 +18,7 @@ KvLedger *kv_ledger_new(const KvLedgerSetup *setup) {
     g_autoptr(KvLedger) ledger = g_new0(KvLedger, 1);
     ledger->setup = *setup;
     ledger->total = setup->prompt_tokens;
-    ledger->tokens = g_new(guint64, setup->rows);
+    ledger->tokens = g_new0(guint64, setup->rows);
     for (guint row = 0; row < setup->rows; row++) {
         gboolean has_one_more = row < setup->prompt_tokens % setup->rows;
         ledger->tokens[row] = setup->prompt_tokens / setup->rows + (has_one_more ? 1 : 0);
@@ -65,8 +65,8 @@ double kv_ledger_row_bytes(const KvLedger *ledger, guint row) {
 double kv_ledger_skew(const KvLedger *ledger) {
     if (ledger->total == 0)
         return 1;
-    guint64 most = 0;
-    for (guint row = 0; row < ledger->setup.rows; row++)
+    guint64 most = ledger->tokens[0];
+    for (guint row = 1; row < ledger->setup.rows; row++)
         most = MAX(most, ledger->tokens[row]);
     return (double)most * ledger->setup.rows / (double)ledger->total;
 }
