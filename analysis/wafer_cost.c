@@ -206,6 +206,14 @@ double wafer_turn_cycles(const MeshSpec *mesh, const WaferPoint *point) {
     return cycles;
 }
 
+/* One layer after another, before its loops. */
+static void sum_layers_in(Sum *sum, const WaferPoint *point) {
+    WaferMove move = {.model = point->model, .prefill_grid = point->grid};
+    WaferJob job = wafer_job_move(WAFER_JOB_LAYER_IN, &move);
+
+    sum_job(sum, &job, point->outside);
+}
+
 static void sum_point(Sum *sum, const WaferPoint *point, gboolean decode) {
     const Model *model = point->model;
     WaferPlan plan = plan_of(point);
@@ -214,6 +222,8 @@ static void sum_point(Sum *sum, const WaferPoint *point, gboolean decode) {
                            : wafer_layer_prefill(&plan, point->tokens);
 
     sum_list(sum, layer, type, (double)model->layers);
+    if (!decode && point->outside > 0)
+        sum_layers_in(sum, point);
     if (decode && point->kv_shift)
         sum->cycles += (double)model->layers * shift_cycles(mesh_of(sum->costs), point);
     if (decode && point->turns)
@@ -232,7 +242,8 @@ static void sum_transition(Sum *sum, const WaferTransition *transition) {
                       .prefill_grid = transition->prefill_grid,
                       .decode_grid = transition->decode_grid,
                       .regions = MAX(transition->regions, 1),
-                      .tokens = transition->tokens};
+                      .tokens = transition->tokens,
+                      .outside = transition->outside};
     WaferJob job = wafer_job_move(WAFER_JOB_TRANSITION, &move);
 
     sum_job(sum, &job, 1);

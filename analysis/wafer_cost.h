@@ -21,6 +21,7 @@ typedef struct WaferPoint {
     guint k_tree;   /* K of the sums' trees; 0: 2 */
     gboolean with_head; /* the final norm and the output matrix are counted */
     guint regions;      /* that the layers are spread over, one after another; 0: 1 */
+    guint outside;      /* prefill: layers whose weights first come from below the grid */
     gboolean turns;     /* decode: regions that turn cost more (wafer_turn_cycles) */
     gboolean kv_shift;  /* decode: a layer's K and V of a token go up a row (WaferLLM 4.3) */
 } WaferPoint;
@@ -36,6 +37,7 @@ typedef struct WaferTransition {
     guint prefill_grid, decode_grid;
     guint64 tokens; /* whose KV moves */
     guint regions;  /* of decode; 0: 1 */
+    guint outside;  /* layers that rest below the prefill grid (wafer_use.h) */
 } WaferTransition;
 
 /* MeshGEMV by itself: x[k] · B[k×n], the sums left at the roots of the columns' trees. */
@@ -67,8 +69,8 @@ gboolean wafer_costs_fill(WaferCosts *costs, GError **error);
 double wafer_decode_cycles(WaferCosts *costs, const WaferPoint *point, GError **error);
 /* Cycles of the prompt through all layers; 'regions' as above. */
 double wafer_prefill_cycles(WaferCosts *costs, const WaferPoint *point, GError **error);
-/* Cycles in which the weights that lie differently in the two phases (W_O and the FFN's down
- * projection, WaferLLM 4.2) and the prompt's KV cache move to the decode grid. */
+/* Cycles in which all weights move from where they rest during prompts (wafer_use.h) to where the
+ * decode regions want them, and the prompt's KV cache with them. */
 double wafer_transition_cycles(WaferCosts *costs, const WaferTransition *transition,
                                GError **error);
 double wafer_gemv_cycles(WaferCosts *costs, const WaferGemv *gemv, GError **error);

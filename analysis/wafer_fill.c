@@ -27,7 +27,8 @@ static WaferTransition transition_of(const WaferFillInput *input, guint32 tokens
                              .prefill_grid = (guint)spec->prefill_grid,
                              .decode_grid = (guint)spec->decode_grid,
                              .tokens = tokens,
-                             .regions = (guint)spec->regions};
+                             .regions = (guint)spec->regions,
+                             .outside = (guint)input->plan->wafer.outside_layers};
 }
 
 static WaferPoint decode_point(const WaferFillInput *input, guint32 tokens) {
@@ -38,9 +39,15 @@ static WaferPoint decode_point(const WaferFillInput *input, guint32 tokens) {
     return point;
 }
 
+static WaferPoint prefill_point(const WaferFillInput *input, guint32 tokens) {
+    WaferPoint point = point_of(input, (guint)input->plan->wafer.spec.prefill_grid, tokens);
+    point.outside = (guint)input->plan->wafer.outside_layers;
+    return point;
+}
+
 static void want(const Curve *curve, guint32 tokens) {
     const WaferFillInput *input = curve->input;
-    WaferPoint prefill = point_of(input, (guint)input->plan->wafer.spec.prefill_grid, tokens);
+    WaferPoint prefill = prefill_point(input, tokens);
     WaferPoint decode = decode_point(input, tokens);
     WaferTransition transition = transition_of(input, tokens);
 
@@ -55,7 +62,7 @@ static void want(const Curve *curve, guint32 tokens) {
 /* Negative and an error where it cannot be. */
 static double seconds_of(const Curve *curve, guint32 tokens, GError **error) {
     const WaferFillInput *input = curve->input;
-    WaferPoint prefill = point_of(input, (guint)input->plan->wafer.spec.prefill_grid, tokens);
+    WaferPoint prefill = prefill_point(input, tokens);
     WaferPoint decode = decode_point(input, tokens);
     WaferTransition transition = transition_of(input, tokens);
     double cycles;

@@ -33,7 +33,8 @@ static WaferJobKey move_key(const WaferJob *job) {
 
     return (WaferJobKey){{job->kind, job->type, model->hidden, model->layers, model->heads,
                           model->kv_heads, model->head_dim, model->ffn, model->experts,
-                          move->prefill_grid, move->decode_grid, move->regions, move->tokens}};
+                          move->prefill_grid, move->decode_grid, move->regions, move->tokens,
+                          move->outside}};
 }
 
 /* Over a line it does not matter which way it goes, nor what is beside it. */
@@ -49,7 +50,8 @@ WaferJobKey wafer_job_key(const WaferJob *job) {
 
     if (job->kind == WAFER_JOB_READS || job->kind == WAFER_JOB_EXCHANGE)
         return (WaferJobKey){{job->kind, job->type, op->columns, op->rows}};
-    if (job->kind == WAFER_JOB_TRANSITION || job->kind == WAFER_JOB_HAND_OVERS)
+    if (job->kind == WAFER_JOB_TRANSITION || job->kind == WAFER_JOB_LAYER_IN ||
+        job->kind == WAFER_JOB_HAND_OVERS)
         return move_key(job);
     if (op->kind == WAFER_ALL_REDUCE)
         return line_key(job);
@@ -100,8 +102,9 @@ static double move_cycles(const WaferJob *job, const MeshSpec *spec) {
 
     move.model = &job->model;
     move.spec = spec;
-    if (job->kind == WAFER_JOB_TRANSITION) {
-        MeshPhaseCounts counts = wafer_move_transition(&move);
+    if (job->kind != WAFER_JOB_HAND_OVERS) {
+        MeshPhaseCounts counts = job->kind == WAFER_JOB_TRANSITION ? wafer_move_transition(&move)
+                                                                   : wafer_move_layer_in(&move);
         return mesh_phase_cycles(&counts, spec, FALSE);
     }
     for (guint region = 0; region + 1 < move.regions; region++) {

@@ -12,6 +12,7 @@ typedef enum {
     WAFER_JOB_EXCHANGE,   /* a step of T10's exchange of tiles over a grid */
     WAFER_JOB_GEMV,       /* MeshGEMV alone, its sums left at the roots */
     WAFER_JOB_TRANSITION, /* from prefill to decode */
+    WAFER_JOB_LAYER_IN,   /* a layer's weights onto the prefill grid */
     WAFER_JOB_HAND_OVERS, /* between regions, all of one token */
 } WaferJobKind;
 

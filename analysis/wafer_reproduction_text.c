@@ -20,9 +20,15 @@ static const WaferRow *row_at(const WaferReproduction *reproduction, guint index
 }
 
 static const char *whole_models(WaferTable table) {
-    gboolean whole = table != WAFER_TABLE_KV && table != WAFER_TABLE_GEMV;
+    static const char *const layers =
+        "layers only, as in the published kernels: no final norm, no LM head, no shift of KV";
 
-    return whole ? "layers only, as in the published kernels: no final norm, no LM head" : NULL;
+    if (table == WAFER_TABLE_KV || table == WAFER_TABLE_GEMV)
+        return NULL;
+    return table == WAFER_TABLE_END_TO_END
+               ? layers
+               : "layers only, as in the published kernels: no final norm, no LM head, no shift of "
+                 "KV, no weights moved in from beside the grid";
 }
 
 /* --- the table */

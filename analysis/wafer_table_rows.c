@@ -2,6 +2,7 @@
 
 #include "policies/mesh/kv_ledger.h"
 #include "policies/mesh/wafer_memory.h"
+#include "policies/wafer_use.h"
 #include "workloads/experiment_file.h"
 #include "workloads/input_error.h"
 #include <math.h>
@@ -190,6 +191,19 @@ static char *turns_text(const WaferTableBuilder *builder, const WaferPoint *poin
                            seconds(builder, turns * (double)outputs));
 }
 
+/* Layers for which the grid of prompts has no room; none of a wafer where it could not be. */
+static guint outside_layers(const WaferTableBuilder *builder, const WaferPoint *point,
+                            const PublishedModel *published) {
+    WaferNeed need = {
+        .model = point->model,
+        .mesh = &builder->platform->mesh,
+        .spec = {.prefill_grid = published->prefill_grid, .system = point->system, .k_tree = 2},
+        .max_context = point->tokens};
+    WaferUse use = {0};
+
+    return wafer_use_prefill(&need, &use, NULL) ? (guint)use.outside_layers : 0;
+}
+
 /* Table 2: prompt, the move between the grids, and every token at its own context. */
 static double end_to_end(WaferTableBuilder *builder, const PublishedModel *published,
                          WaferPoint point, guint64 outputs) {
@@ -199,11 +213,16 @@ static double end_to_end(WaferTableBuilder *builder, const PublishedModel *publi
                           .rows = published->decode_grid,
                           .split = WAFER_EVEN_LAYERS};
     guint regions = wafer_memory_smallest_regions(&layout, builder->platform->mesh.usable_bytes, 0);
-    WaferTransition transition = {point.model, published->prefill_grid, published->decode_grid,
-                                  inputs, regions};
+    WaferTransition transition = {point.model,
+                                  published->prefill_grid,
+                                  published->decode_grid,
+                                  inputs,
+                                  regions,
+                                  outside_layers(builder, &point, published)};
     double decode = 0;
 
     point.grid = published->prefill_grid;
+    point.outside = transition.outside;
     double prefill = prefill_s(builder, &point);
     double move = transition_s(builder, &transition);
     point.grid = published->decode_grid;
@@ -214,10 +233,11 @@ static double end_to_end(WaferTableBuilder *builder, const PublishedModel *publi
     }
     WaferRow *row = &g_array_index(builder->rows, WaferRow, builder->rows->len - 1);
     g_autofree char *turns = turns_text(builder, &point, outputs);
-    row->detail =
-        g_strdup_printf("prefill %.4f s, transition %.6f s, decode %.4f s on %u regions, "
-                        "which are idle %.0f %% of it%s",
-                        prefill, move, decode, regions, 100 * wafer_region_bubbles(regions), turns);
+    row->detail = g_strdup_printf("prefill %.4f s with %u layers from below its grid, transition "
+                                  "%.6f s, decode %.4f s on %u regions, "
+                                  "which are idle %.0f %% of it%s",
+                                  prefill, point.outside, move, decode, regions,
+                                  100 * wafer_region_bubbles(regions), turns);
     return prefill + move + decode;
 }
 

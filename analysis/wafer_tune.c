@@ -42,6 +42,14 @@ static guint fits(const Phase *phase, guint grid, GError **error) {
     return wafer_use_decode(&need, &use, error) ? (guint)use.spec.regions : 0;
 }
 
+/* Layers that rest below a grid that computes prompts. */
+static guint outside_layers(const WaferTuneInput *input, guint grid) {
+    WaferNeed need = need_of(input, grid);
+    WaferUse use = {0};
+
+    return wafer_use_prefill(&need, &use, NULL) ? (guint)use.outside_layers : 0;
+}
+
 /* The grid that is given, or those that may be chosen. An error where none fits: of the largest. */
 static gboolean list_grids(Phase *phase, GError **error) {
     const WaferTuneInput *input = phase->input;
@@ -71,6 +79,7 @@ static WaferPoint point_of(const Phase *phase, guint grid) {
                         .k_tree = (guint)input->spec.k_tree,
                         .with_head = TRUE,
                         .regions = phase->decode ? fits(phase, grid, NULL) : 1,
+                        .outside = phase->decode ? 0 : outside_layers(input, grid),
                         .turns = phase->decode,
                         .kv_shift = phase->decode && spec.kv == KV_SHIFT};
 }
@@ -157,7 +166,8 @@ static WaferTransition transition_of(const WaferTuneInput *input, const WaferCan
                              .prefill_grid = candidate->prefill_grid,
                              .decode_grid = candidate->decode_grid,
                              .tokens = input->mean_prompt,
-                             .regions = candidate->regions};
+                             .regions = candidate->regions,
+                             .outside = outside_layers(input, candidate->prefill_grid)};
 }
 
 static GArray *list_pairs(const Phase phases[2]) {

@@ -129,10 +129,19 @@ static void write_wafers(GString *out, const Plan *plan) {
                            spec->dp, wafer_system_names[spec->system], spec->prefill_grid,
                            spec->prefill_grid, regions, regions == 1 ? "" : "s", grid, grid);
     write_amount(out,
-                 "#   a prompt's core: a layer's weights, KV and buffers of a prompt of "
-                 "max_context ",
+                 "#   a prompt's core: weights of all layers that rest on it, KV and buffers of a "
+                 "prompt of max_context ",
                  use->prefill_bytes);
     write_amount(out, " of ", use->usable_bytes);
+    if (use->outside_layers > 0) {
+        g_string_append_printf(
+            out,
+            " usable\n#   a core below them: weights of the last %" G_GUINT64_FORMAT
+            " layers, which move in before their loops, ",
+            use->outside_layers);
+        write_amount(out, "", use->outside_bytes);
+        write_amount(out, " of ", use->usable_bytes);
+    }
     write_amount(out, " usable\n#   a decode core: weights ", use->weight_bytes);
     write_amount(out, " + room for KV ", use->usable_bytes - use->weight_bytes);
     write_amount(out, ", a token ", use->kv_token_bytes);

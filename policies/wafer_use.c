@@ -38,27 +38,73 @@ static double prompt_kv_bytes(const WaferNeed *need, guint grid) {
     return (double)(2 * model->layers * tokens * width) * data_type_bytes(model->data_type);
 }
 
+/* What a prompt takes of a core of its grid. */
+typedef struct PromptBill {
+    double layer, kv, buffers;
+} PromptBill;
+
+static gboolean refuse_prompt(const WaferNeed *need, const PromptBill *bill, GError **error) {
+    guint64 grid = need->spec.prefill_grid;
+    g_autofree char *weights_text = bytes_text(bill->layer), *kv_text = bytes_text(bill->kv);
+    g_autofree char *buffers_text = bytes_text(bill->buffers);
+    g_autofree char *all = bytes_text(bill->layer + bill->kv + bill->buffers);
+    g_autofree char *usable = bytes_text(need->mesh->usable_bytes);
+    g_set_error(error, INPUT_ERROR, INPUT_ERROR_CONFLICT,
+                "a prompt of %" G_GUINT64_FORMAT " tokens on %" G_GUINT64_FORMAT
+                " × %" G_GUINT64_FORMAT " cores does not fit: a layer's weights %s + KV %s + "
+                "buffers %s = %s of %s usable per core",
+                need->max_context, grid, grid, weights_text, kv_text, buffers_text, all, usable);
+    return FALSE;
+}
+
+static double table_bytes(const Model *model) {
+    guint64 tables = model->tied_embeddings ? 1 : 2;
+    return (double)(tables * model_embedding_parameters(model)) * data_type_bytes(model->data_type);
+}
+
+/* The last layers, where they do not all fit the grid, and the tables. */
+static gboolean rest_fits(const WaferNeed *need, WaferUse *use, GError **error) {
+    const MeshSpec *mesh = need->mesh;
+    guint64 grid = need->spec.prefill_grid, layers = need->model->layers;
+    guint columns = (guint)mesh->columns, rows = (guint)(mesh->rows - grid);
+    WaferLayout layout = {need->model, columns, MAX(rows, 1), 1, WAFER_WHOLE_LAYERS};
+    double bytes = (double)use->outside_layers * wafer_memory_layer_bytes(&layout);
+    double cores = (double)(mesh->columns * mesh->rows), usable = mesh->usable_bytes;
+    double left = cores * usable - (double)(grid * grid) * use->prefill_bytes -
+                  bytes * (double)columns * rows;
+    use->outside_bytes = bytes;
+    if ((use->outside_layers == 0 || rows > 0) && bytes <= usable &&
+        table_bytes(need->model) <= left)
+        return TRUE;
+    g_autofree char *bytes_each = bytes_text(bytes), *usable_text = bytes_text(usable);
+    g_autofree char *tables = bytes_text(table_bytes(need->model));
+    g_set_error(error, INPUT_ERROR, INPUT_ERROR_CONFLICT,
+                "during prompts %" G_GUINT64_FORMAT " × %" G_GUINT64_FORMAT
+                " cores hold %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
+                " layers, and the %u × %u below them do not hold the others: weights %s of %s "
+                "usable per core, and embedding and LM head of %s",
+                grid, grid, layers - use->outside_layers, layers, columns, rows, bytes_each,
+                usable_text, tables);
+    return FALSE;
+}
+
 gboolean wafer_use_prefill(const WaferNeed *need, WaferUse *use, GError **error) {
     guint grid = (guint)need->spec.prefill_grid;
     if (!grid_is_within(need, grid, error))
         return FALSE;
     WaferLayout layout = {need->model, grid, grid, 1, WAFER_WHOLE_LAYERS};
-    double weights = wafer_memory_layer_bytes(&layout), kv = prompt_kv_bytes(need, grid);
-    double buffers = wafer_memory_prefill_bytes(need->model, grid, grid, need->max_context);
+    PromptBill bill = {wafer_memory_layer_bytes(&layout), prompt_kv_bytes(need, grid),
+                       wafer_memory_prefill_bytes(need->model, grid, grid, need->max_context)};
+    double room = need->mesh->usable_bytes - bill.kv - bill.buffers;
+    guint64 layers = need->model->layers;
+    if (room < bill.layer)
+        return refuse_prompt(need, &bill, error);
+    guint64 fitting = MIN((guint64)floor(room / bill.layer), layers);
     use->spec.prefill_grid = grid;
     use->usable_bytes = need->mesh->usable_bytes;
-    use->prefill_bytes = weights + kv + buffers;
-    if (use->prefill_bytes <= use->usable_bytes)
-        return TRUE;
-    g_autofree char *weights_text = bytes_text(weights), *kv_text = bytes_text(kv);
-    g_autofree char *buffers_text = bytes_text(buffers), *all = bytes_text(use->prefill_bytes);
-    g_autofree char *usable = bytes_text(use->usable_bytes);
-    g_set_error(error, INPUT_ERROR, INPUT_ERROR_CONFLICT,
-                "a prompt of %" G_GUINT64_FORMAT
-                " tokens on %u × %u cores does not fit: a layer's weights %s + KV %s + buffers %s "
-                "= %s of %s usable per core",
-                need->max_context, grid, grid, weights_text, kv_text, buffers_text, all, usable);
-    return FALSE;
+    use->outside_layers = fitting == layers ? 0 : layers - (fitting - 1);
+    use->prefill_bytes = (double)fitting * bill.layer + bill.kv + bill.buffers;
+    return rest_fits(need, use, error);
 }
 
 /* --- generation */
@@ -94,9 +140,7 @@ static void fill_memory(const WaferNeed *need, guint regions, WaferUse *use) {
 static gboolean tables_fit(const WaferNeed *need, guint regions, GError **error) {
     const Model *model = need->model;
     const MeshSpec *mesh = need->mesh;
-    guint64 tables = model->tied_embeddings ? 1 : 2;
-    double bytes =
-        (double)(tables * model_embedding_parameters(model)) * data_type_bytes(model->data_type);
+    double bytes = table_bytes(model);
     guint64 grid = need->spec.decode_grid;
     double left = (double)(mesh->columns * mesh->rows - regions * grid * grid);
     if (bytes <= left * mesh->usable_bytes)

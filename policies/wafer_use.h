@@ -1,7 +1,10 @@
 /* How a wafer serves one request at a time: the grid that computes prompts, the regions that
- * generate, and what that leaves of their cores' memory for KV. While a prompt is computed, a core
- * of its grid holds a layer's weights, the prompt's KV and the loops' buffers; the other layers
- * rest elsewhere on the wafer. While tokens are generated every layer rests in its region. */
+ * generate, and what that leaves of their cores' memory for KV. While prompts are computed, the
+ * cores of their grid hold as many layers' weights as fit beside the prompt's KV and the loops'
+ * buffers; the last layers, where they do not fit, rest on the cores in the rows below the grid,
+ * and each comes onto the grid before its loops, into room kept for one. Embedding and LM head are
+ * where cores have room left. While tokens are generated every layer rests in its region: all
+ * weights move there and back. */
 #ifndef POLICIES_WAFER_USE_H
 #define POLICIES_WAFER_USE_H
 
@@ -12,10 +15,12 @@ typedef struct WaferUse {
     WaferSpec spec; /* with its grids and regions decided */
     /* Of a core, in bytes; a decode core is one of the fullest region. */
     double usable_bytes;
-    double prefill_bytes;  /* weights, KV and buffers of a prompt of max_context */
-    double weight_bytes;   /* decode */
-    double kv_token_bytes; /* decode: of a token in the row that keeps it */
-    guint64 row_tokens;    /* decode: that fit the cores of a row */
+    double prefill_bytes;   /* weights, KV and buffers of a prompt of max_context */
+    guint64 outside_layers; /* that rest below the prompts' grid */
+    double outside_bytes;   /* their weights, on a core there */
+    double weight_bytes;    /* decode */
+    double kv_token_bytes;  /* decode: of a token in the row that keeps it */
+    guint64 row_tokens;     /* decode: that fit the cores of a row */
 } WaferUse;
 
 /* What is asked: 'spec' with both grids above 0, and room for one request of max_context. */

@@ -212,7 +212,7 @@ static void test_times_between_points_are_near(gconstpointer system) {
                             .k_tree = 2,
                             .with_head = TRUE,
                             .regions = 1};
-        WaferTransition turn = {experiment->model, 5, 6, point.tokens, 2};
+        WaferTransition turn = {experiment->model, 5, 6, point.tokens, 2, 0};
         double prefill = wafer_prefill_cycles(experiment->wafer_costs, &point, &error);
         point.grid = 6;
         point.regions = 2;

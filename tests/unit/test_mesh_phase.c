@@ -137,7 +137,7 @@ static void too_many_regions_are_refused(void) {
 static void turned_weights_cross_the_diagonal(void) {
     MeshSpec spec = {.columns = 8, .rows = 8, .wavelet_bytes = 4, .hop_cycles = 1};
     Model model = {.hidden = 16, .layers = 3, .heads = 2, .kv_heads = 1, .head_dim = 8, .ffn = 32};
-    WaferMove move = {&model, &spec, 8, 8, 1, 4};
+    WaferMove move = {&model, &spec, 8, 8, 1, 4, 0};
     MeshPhaseCounts counts = wafer_move_transition(&move);
     guint64 o_wavelets = 2 * 2 * 3 * 2 / 4, down_wavelets = 4 * 2 * 3 * 2 / 4;
     guint64 distances = 0; /* over all pairs of 8 */
@@ -156,14 +156,32 @@ static void turned_weights_cross_the_diagonal(void) {
 static void all_bytes_move(void) {
     g_autoptr(Model) model = shipped_model("llama-3-8b");
     MeshSpec spec = {.columns = 750, .rows = 994, .wavelet_bytes = 4, .hop_cycles = 1};
-    WaferMove move = {model, &spec, 100, 60, 3, 128};
-    MeshPhaseCounts counts = wafer_move_transition(&move);
+    WaferMove move = {model, &spec, 100, 60, 3, 128, 0};
     guint64 norms = 2 * model->hidden;
     double bytes = (double)(model_layer_parameters(model) - norms) * 2 * (double)model->layers +
                    128.0 * (double)model_kv_bytes_per_token(model);
 
-    g_assert_cmpfloat(4.0 * (double)counts.wavelets, >, 0.99 * bytes);
-    g_assert_cmpfloat(4.0 * (double)counts.wavelets, <, 1.01 * bytes);
+    for (move.outside = 0; move.outside <= 12; move.outside += 6) {
+        MeshPhaseCounts counts = wafer_move_transition(&move);
+        g_assert_cmpfloat(4.0 * (double)counts.wavelets, >, 0.99 * bytes);
+        g_assert_cmpfloat(4.0 * (double)counts.wavelets, <, 1.01 * bytes);
+    }
+}
+
+/* A layer all of which comes from the rows below: an eighth of it over each column's link there,
+ * where rows and columns divide it evenly. */
+static void a_layer_moves_in_from_below(void) {
+    MeshSpec spec = {.columns = 8, .rows = 16, .wavelet_bytes = 4, .hop_cycles = 1};
+    Model model = {.hidden = 16, .layers = 3, .heads = 2, .kv_heads = 1, .head_dim = 8, .ffn = 32};
+    WaferMove move = {
+        .model = &model, .spec = &spec, .prefill_grid = 8, .decode_grid = 8, .regions = 1};
+    MeshPhaseCounts counts = wafer_move_layer_in(&move);
+    guint64 elements = 2 * 16 * 16 + 2 * 16 * 8 + 3 * 16 * 32;
+
+    /* V and K have an element a column: a wavelet for each of two */
+    g_assert_cmpuint(counts.wavelets, ==, elements / 2);
+    g_assert_cmpuint(counts.link_wavelets, ==, elements / 2 / 8);
+    g_assert_cmpuint(counts.hops, ==, 8);
 }
 
 /* Between regions one below the other a column's part goes down a region's side. */
@@ -187,6 +205,7 @@ int main(int argc, char **argv) {
     g_test_add_func("/wafer_regions/refused", too_many_regions_are_refused);
     g_test_add_func("/wafer_move/diagonal", turned_weights_cross_the_diagonal);
     g_test_add_func("/wafer_move/bytes", all_bytes_move);
+    g_test_add_func("/wafer_move/layer_in", a_layer_moves_in_from_below);
     g_test_add_func("/wafer_move/activations", activations_go_down_a_region);
     return g_test_run();
 }

@@ -1,6 +1,7 @@
 #include "policies/mesh/kv_ledger.h"
 #include "policies/plan.h"
 
+#include <math.h>
 #include <string.h>
 
 static const Model llama_3_8b = {.name = "llama-3-8b",
@@ -87,6 +88,15 @@ static void the_published_grid_of_13b_fits_in_five_regions(void) {
     g_assert_no_error(planned.error);
     g_assert_cmpuint(planned.plan->wafer.spec.regions, ==, 5);
     g_assert_cmpuint(planned.plan->wafer.row_tokens, ==, 15);
+    /* 4 · 7² + 3 · 7 · 19 elements and two norms of 7 in a layer on 750 × 750; K and V of 6 tokens
+     * and 7 elements in 40 layers; the down projection's tiles of 6 × 19, 19 × 7 and 6 × 7. */
+    const WaferUse *use = &planned.plan->wafer;
+    double layer = 2 * (196 + 399 + 14), kv = 2 * 2 * 40 * 6 * 7, buffers = 2 * (2 * 247 + 42);
+    double fitting = floor((44976 - kv - buffers) / layer);
+    g_assert_cmpfloat(use->prefill_bytes, ==, fitting * layer + kv + buffers);
+    g_assert_cmpuint(use->outside_layers, ==, 40 - (guint64)fitting + 1);
+    g_assert_cmpfloat(use->outside_bytes, ==,
+                      (double)use->outside_layers * 2 * (4 * 21 * 7 + 3 * 21 * 19 + 2 * 21));
     g_assert_cmpuint(planned.plan->n_replicas, ==, 1);
 }
 
@@ -166,7 +176,12 @@ static const Refused refused[] = {
      &llama_3_8b, &wafers,
      "p.yaml:2:23: a prompt of 8192 tokens on 150 × 150 cores does not fit: a layer's weights "
      "20.16 kB + KV 49.28 kB + buffers 34.95 kB = 104.4 kB of 44.98 kB usable per core"},
-    {"weights_do_not_fit", "mode: wafer\nwafer: {prefill_grid: 660, decode_grid: 700}",
+    {"layers_beside_the_prompts_grid_do_not_fit",
+     "mode: wafer\nwafer: {prefill_grid: 450, decode_grid: 375}", &llama_2_13b, &wafers,
+     "p.yaml:2:23: during prompts 450 × 450 cores hold 5 of 40 layers, and the 750 × 544 below "
+     "them do not hold the others: weights 60.9 kB of 44.98 kB usable per core, and embedding and "
+     "LM head of 655.4 MB"},
+    {"weights_do_not_fit", "mode: wafer\nwafer: {prefill_grid: 750, decode_grid: 700}",
      &llama_2_13b, &wafers,
      "p.yaml:2:41: model 'llama-2-13b' in 1 region of 700 × 700 cores, of which the wafer has room "
      "for 1, does not fit: weights 60.16 kB + KV 7.68 kB (4096 tokens) = 67.84 kB of 44.98 kB "
