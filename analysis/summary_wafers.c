@@ -139,8 +139,7 @@ void summary_wafers_add(SummaryRows *rows, const SummaryInput *input) {
     SummarySection *section = summary_section_add(rows, "wafers", "Wafers");
     double regions = (double)use->spec.regions;
     add_count(section, "prefill_grid", "prefill grid, cores a side", use->spec.prefill_grid);
-    add_count(section, "outside_layers", "  layers that rest below it, moved in for each",
-              use->outside_layers);
+    add_count(section, "outside_layers", "  layers below it, moved in", use->outside_layers);
     add_count(section, "decode_grid", "decode grid, cores a side", use->spec.decode_grid);
     add_count(section, "regions", "  regions of it", use->spec.regions);
     add_share(section, "region_bubble_share", "  idle, of their time", regions - 1, regions);

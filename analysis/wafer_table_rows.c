@@ -2,6 +2,7 @@
 
 #include "policies/mesh/kv_ledger.h"
 #include "policies/mesh/wafer_memory.h"
+#include "policies/mesh/wafer_regions.h"
 #include "policies/wafer_use.h"
 #include "workloads/experiment_file.h"
 #include "workloads/input_error.h"
@@ -182,13 +183,19 @@ static void add_energy(WaferTableBuilder *builder, guint line, const char *model
  * sums along the columns would take longer, which the published times leave no room for. */
 static char *turns_text(const WaferTableBuilder *builder, const WaferPoint *point,
                         guint64 outputs) {
-    double turns = wafer_turn_cycles(&builder->platform->mesh, point);
+    const MeshSpec *mesh = &builder->platform->mesh;
+    WaferRegions regions = {(guint)mesh->columns, (guint)mesh->rows, point->grid, point->regions};
+    g_autoptr(GString) text = g_string_new(NULL);
 
-    if (turns == 0)
-        return g_strdup("");
-    return g_strdup_printf("; a region that turns at the wafer's end counts as flat, its turn "
-                           "(%.4f s, charged in serving) is left out",
-                           seconds(builder, turns * (double)outputs));
+    for (guint region = 0; region < point->regions; region++)
+        if (wafer_regions_turns(&regions, region))
+            g_string_append_printf(text, "%s%u", text->len == 0 ? "; region " : ", ", region + 1);
+    if (text->len > 0)
+        g_string_append_printf(text,
+                               " turns at the wafer's end and counts as flat: its turn (%.4f s, "
+                               "charged in serving) is left out",
+                               seconds(builder, wafer_turn_cycles(mesh, point) * (double)outputs));
+    return g_strdup(text->str);
 }
 
 /* Layers for which the grid of prompts has no room; none of a wafer where it could not be. */
@@ -242,7 +249,7 @@ static double end_to_end(WaferTableBuilder *builder, const PublishedModel *publi
 }
 
 static void add_end_to_end(WaferTableBuilder *builder, guint line) {
-    const PublishedModel *published;
+    const PublishedModel *published = NULL;
     const Model *model = line_model(builder, line, &published);
     double inputs = number(builder, line, "input"), outputs = number(builder, line, "output");
     WaferRow row = {.setting = g_strdup_printf("%.0f + %.0f tokens", inputs, outputs),
@@ -266,7 +273,7 @@ static void add_end_to_end(WaferTableBuilder *builder, guint line) {
 /* Tables 3 and 4. The grids of LLaMA3-8B under WaferLLM are what step_cycles and layer_cycles were
  * calibrated on. */
 static void add_phase(WaferTableBuilder *builder, guint line) {
-    const PublishedModel *published;
+    const PublishedModel *published = NULL;
     const Model *model = line_model(builder, line, &published);
     gboolean prefill = builder->table == WAFER_TABLE_PREFILL;
     guint grid = (guint)number(builder, line, "grid");
@@ -292,7 +299,7 @@ static void add_phase(WaferTableBuilder *builder, guint line) {
 /* Tables 7 and 8: a line is a number of GPUs; the wafer's own figure stands in each of a model's.
  */
 static void add_phase_energy(WaferTableBuilder *builder, guint line) {
-    const PublishedModel *published;
+    const PublishedModel *published = NULL;
     const Model *model = line_model(builder, line, &published);
     gboolean prefill = builder->table == WAFER_TABLE_PREFILL_ENERGY;
     const char *name = text(builder, line, "model");
@@ -389,7 +396,7 @@ static void add_ratio(WaferTableBuilder *builder, const WaferLayout *layout,
 }
 
 static void add_kv(WaferTableBuilder *builder, guint line) {
-    const PublishedModel *published;
+    const PublishedModel *published = NULL;
     const Model *model = line_model(builder, line, &published);
     const char *rule = text(builder, line, "rule");
 
