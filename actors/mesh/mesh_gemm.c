@@ -39,12 +39,69 @@ static double kernel_cycles(const MeshSetup *setup, const MeshGemm *gemm) {
     return most;
 }
 
+/* What a message of the loop takes, of the largest tiles (or the smallest). */
+static double tile_cycles(const MeshSetup *setup, const MeshGemm *gemm, gboolean largest) {
+    guint side = tiles_a_side(setup->columns, setup->rows);
+    guint64 m = largest ? tile_largest(gemm->m, setup->rows) : gemm->m / setup->rows;
+    guint64 n = largest ? tile_largest(gemm->n, setup->columns) : gemm->n / setup->columns;
+    guint64 k = largest ? tile_largest(gemm->k, side) : gemm->k / side;
+    guint64 elements = k * (largest ? MAX(m, n) : MIN(m, n));
+
+    if (gemm->kind == MESH_GEMM_TRANSPOSED) /* of B, or a sum */
+        elements = largest ? MAX(n * k, m * n) : MIN(n * k, m * n);
+    return (double)mesh_wavelets(setup->spec, gemm->type, elements);
+}
+
+/* A relayed tile's way from one core to the next. */
+static double relay_cycles(const MeshSetup *setup, const MeshGemm *gemm) {
+    return setup->spec->hop_cycles + setup->spec->relay_cycles + tile_cycles(setup, gemm, TRUE);
+}
+
+/* What the axes have to do with each other and a folded mesh does not see, with tiles of one size.
+ */
+static double crossing_cycles(const MeshSetup *setup, const MeshGemm *gemm) {
+    double ways = setup->columns + setup->rows, hop = setup->spec->hop_cycles;
+
+    switch (gemm->kind) {
+    case MESH_GEMM_INTERLEAVED:
+        return 2 * hop;
+    case MESH_GEMM_SUMMA: /* a tile of A waits for those of B at the cores that both pass */
+        return gemm->relayed ? ways * relay_cycles(setup, gemm) : 2 * ways * hop;
+    case MESH_GEMM_ALLGATHER: /* the way to the other end; relayed, one axis goes after the other */
+        return gemm->relayed ? 0 : ways * hop;
+    case MESH_GEMM_TRANSPOSED:
+        return 4 * hop;
+    default: /* Cannon's way back */
+        return ways * hop;
+    }
+}
+
+double mesh_gemm_fold_bound(const MeshSetup *setup, const MeshGemm *gemm) {
+    guint side = tiles_a_side(setup->columns, setup->rows);
+    double ways = setup->columns + setup->rows, largest = tile_cycles(setup, gemm, TRUE);
+    gboolean square = setup->columns == setup->rows; /* else lines of several tiles differ, too */
+    double spread = largest - (square ? tile_cycles(setup, gemm, FALSE) : 0);
+    double bound = crossing_cycles(setup, gemm);
+
+    if (square && gemm->m % side == 0 && gemm->n % side == 0 && gemm->k % side == 0)
+        return bound;
+    bound += side * spread + 2 * ways * setup->spec->hop_cycles + largest;
+    if (gemm->kind == MESH_GEMM_ALLGATHER && gemm->relayed)
+        bound += side * (spread + relay_cycles(setup, gemm));
+    /* The folded row's largest part of k, one more than others, is where a sum begins. */
+    if (gemm->kind == MESH_GEMM_TRANSPOSED)
+        bound += mesh_gemm_cycles(setup->spec, gemm->type, tile_largest(gemm->m, setup->rows), 1,
+                                  gemm->n);
+    return bound;
+}
+
 MeshGemmInfo mesh_gemm_info(const MeshSetup *setup, const MeshGemm *gemm) {
     guint side = tiles_a_side(setup->columns, setup->rows);
     double macs = (double)gemm->m * (double)gemm->k * (double)gemm->n;
 
     return (MeshGemmInfo){
-        .grain = setup->folded ? "folded" : "full",
+        .grain = setup->folded ? "folded, approximate" : "full",
+        .fold_bound = setup->folded ? mesh_gemm_fold_bound(setup, gemm) : 0,
         .tiles_a_side = side,
         .alignment_steps = gemm_alignment_steps(gemm, side),
         .drain_steps = gemm_drain_steps(gemm, side),

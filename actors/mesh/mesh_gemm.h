@@ -7,10 +7,11 @@
  *
  * A folded mesh stands for the whole one as if it were the slowest of its rows and of its columns:
  * the largest tiles and the longest alignment. It is exact where nobody waits for tiles. Otherwise
- * what waits for both axes in turn is left out: two hops a loop of MeshGEMM, Cannon's way back once
- * more, a crossing of the mesh for SUMMA; relayed SUMMA whose kernels are shorter than its relays
- * comes out up to two times too quick. Uneven tiles add a wavelet or two a step of the alignment
- * (tests/engine/test_mesh_gemm.c has the bounds).
+ * what waits for both axes in turn is left out (two hops a loop of MeshGEMM, Cannon's way back once
+ * more, a crossing of the mesh for SUMMA, in software where it is relayed), and tiles that are not
+ * all of a size, or several a core, make it slower or quicker by what they differ:
+ * mesh_gemm_fold_bound. Hops and stages on the path of causes differ with that, by up to a crossing
+ * of both axes.
  *
  * Cores wait for what they need and for nothing else: there is no barrier between steps, and a
  * sender does not wait for room at its receiver. */
@@ -47,15 +48,18 @@ typedef struct MeshGemm {
 
 /* What there is to tell of a run. */
 typedef struct MeshGemmInfo {
-    const char *grain;     /* "full" or "folded" */
+    const char *grain;     /* "full", or "folded, approximate" */
     guint tiles_a_side;    /* and so steps of the loop */
     guint alignment_steps; /* before it */
     guint drain_steps;     /* after it, until the last sums are where they belong */
     gboolean stepped;      /* all steps through the engine; otherwise fast-forwarded */
+    double fold_bound;     /* by how many cycles a folded run may be off; 0: in full */
     double peak_cycles;    /* were every core to multiply at its peak all the time */
     double kernel_cycles;  /* of the slowest core's kernels, without software */
 } MeshGemmInfo;
 MeshGemmInfo mesh_gemm_info(const MeshSetup *setup, const MeshGemm *gemm);
+/* By how many cycles a folded run may end earlier or later than the full one would. */
+double mesh_gemm_fold_bound(const MeshSetup *setup, const MeshGemm *gemm);
 
 /* Sets tiles, paths and memory up and starts the cores. Borrows 'gemm' until the run has ended.
  * INPUT_ERROR where a grid is too small for its ring, memory or paths do not suffice, or numbers

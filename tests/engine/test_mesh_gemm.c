@@ -84,37 +84,6 @@ static void test_fast_forward_is_stepping_bit_by_bit(void) {
         }
 }
 
-/* By how many cycles a folded run may be off. */
-static double fold_bound(const GemmTrial *trial, double cycles) {
-    const MeshGemm *gemm = &trial->gemm;
-    guint side = tiles_a_side(trial->columns, trial->rows);
-    guint64 depth = tile_largest(gemm->k, side);
-    guint64 longest =
-        depth * MAX(tile_largest(gemm->m, trial->rows), tile_largest(gemm->n, trial->columns));
-    double message = (double)mesh_wavelets(&trial->spec, gemm->type, longest);
-    gboolean uneven = gemm->m % trial->rows || gemm->n % trial->columns || gemm->k % side;
-    double ways = trial->columns + trial->rows;
-
-    switch (gemm->kind) {
-    case MESH_GEMM_INTERLEAVED:
-        /* Two hops a loop; the folded lines have the longest alignment and the largest tiles. */
-        return 4 + (uneven ? 2 * ways + message : 0);
-    case MESH_GEMM_CANNON:
-        /* In full the way back is crossed once a loop on each axis. */
-        return ways + (uneven ? 2 * ways + message : 0);
-    case MESH_GEMM_TRANSPOSED:
-        /* The folded corner has the most of k and is an end of the row. */
-        return 4 + (uneven ? 3 * ways + message + 0.1 * (double)gemm->k : 0);
-    case MESH_GEMM_SUMMA:
-        /* In full a tile of A waits for those of B at the cores that relay both. */
-        if (gemm->relayed && trial->spec.step_cycles == 0)
-            return cycles;
-        return 2 * ways + (gemm->relayed ? ways * (trial->spec.relay_cycles + message) : message);
-    default:
-        return gemm->relayed && !uneven ? 1e-3 : 2 * ways + message;
-    }
-}
-
 static const Shape foldable[] = {
     {8, 8, 64, 64, 64, 0, DATA_TYPE_FP16, TRUE, FALSE, FALSE},
     {8, 8, 64, 64, 64, 1, DATA_TYPE_FP16, TRUE, FALSE, TRUE},
@@ -126,13 +95,29 @@ static const Shape foldable[] = {
     {4, 8, 64, 48, 64, 1, DATA_TYPE_FP16, TRUE, FALSE, FALSE},
     {24, 24, 192, 96, 192, 1, DATA_TYPE_FP16, TRUE, FALSE, FALSE},
     {24, 24, 192, 96, 192, 0, DATA_TYPE_FP16, TRUE, FALSE, FALSE},
+    /* Relayed, compute-bound. */
+    {12, 12, 96, 96, 96, 2, DATA_TYPE_FP16, TRUE, FALSE, TRUE},
+    {16, 16, 96, 96, 96, 2, DATA_TYPE_FP16, TRUE, FALSE, TRUE},
+    /* Cannon's way back. */
+    {16, 16, 128, 16, 128, 0, DATA_TYPE_FP16, TRUE, FALSE, FALSE},
+    /* Tiles that are not all of a size. */
+    {4, 4, 50, 61, 45, 2, DATA_TYPE_FP16, TRUE, FALSE, FALSE},
+    {5, 5, 50, 61, 45, 2, DATA_TYPE_FP16, TRUE, FALSE, TRUE},
+    {6, 6, 50, 61, 45, 2, DATA_TYPE_FP16, TRUE, TRUE, FALSE},
+    {12, 12, 101, 127, 97, 2, DATA_TYPE_FP16, TRUE, FALSE, TRUE},
+    {12, 12, 103, 107, 97, 1, DATA_TYPE_FP16, TRUE, FALSE, FALSE},
+    {24, 24, 205, 215, 193, 0, DATA_TYPE_FP16, TRUE, FALSE, TRUE},
 };
 
 static void assert_folds(const GemmTrial *trial, const GemmSeen *folded, const GemmSeen *full) {
-    double bound = fold_bound(trial, folded->totals.cycles);
+    MeshSetup setup = {.spec = &trial->spec, .columns = trial->columns, .rows = trial->rows};
+    double bound = mesh_gemm_fold_bound(&setup, &trial->gemm) + 1e-3;
+    gint crossing = 2 * (gint)tiles_a_side(trial->columns, trial->rows);
 
-    g_test_message("%s on %u × %u: %g folded, %g in full", mesh_gemm_names[trial->gemm.kind],
-                   trial->columns, trial->rows, folded->totals.cycles, full->totals.cycles);
+    g_test_message("%s on %u × %u: %g folded, %g in full, to %g", mesh_gemm_names[trial->gemm.kind],
+                   trial->columns, trial->rows, folded->totals.cycles, full->totals.cycles, bound);
+    g_assert_cmpint(ABS((gint)folded->totals.hops - (gint)full->totals.hops), <=, crossing);
+    g_assert_cmpint(ABS((gint)folded->totals.stages - (gint)full->totals.stages), <=, crossing);
     g_assert_cmpfloat_with_epsilon(folded->totals.cycles, full->totals.cycles, bound);
     g_assert_cmpuint(folded->totals.paths, ==, full->totals.paths);
     g_assert_cmpfloat(folded->totals.peak_bytes, ==, full->totals.peak_bytes);
@@ -196,6 +181,9 @@ static void test_a_hidden_loop_is_its_kernels(void) {
         g_autofree GemmSeen *seen = gemm_trial_run(&trial);
         g_assert_cmpuint(info.tiles_a_side, ==, tiles_a_side(trial.columns, trial.rows));
         g_assert_false(info.stepped);
+        g_assert_cmpstr(info.grain, ==, trial.folded ? "folded, approximate" : "full");
+        g_assert_cmpfloat(info.fold_bound, ==,
+                          trial.folded ? mesh_gemm_fold_bound(&setup, &trial.gemm) : 0);
         g_assert_cmpfloat(seen->totals.cycles, ==,
                           info.kernel_cycles + info.tiles_a_side * trial.spec.step_cycles);
     }
