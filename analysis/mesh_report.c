@@ -2,6 +2,7 @@
 
 #include "analysis/operator_report.h"
 #include "platforms/mesh_cycles.h"
+#include <math.h>
 #include <string.h>
 
 static const char *algorithm_of(const MeshRunSpec *spec) {
@@ -63,23 +64,46 @@ static void add_reduce_shape(Facts *facts, const MeshRunSpec *spec) {
     add_sums(facts, spec);
 }
 
+/* What a folded product may be off by; sums along one axis fold exactly. */
+static void add_fold_bound(Facts *facts, const MeshRunResult *result) {
+    double bound = result->gemm.fold_bound;
+    g_autofree char *told =
+        g_strdup_printf("%.0f cycles, %.1f %%", ceil(bound), 100 * bound / result->totals.cycles);
+
+    facts_number(facts, "fold_bound", bound > 0 ? "  off by at most" : NULL, bound, told);
+}
+
+static const char *routing_of(const MeshRunSpec *spec, const MeshRunResult *result) {
+    gboolean chosen = spec->routing == MESH_ROUTING_AUTO;
+
+    if (!result->relayed)
+        return chosen ? "direct (auto)" : "direct";
+    return chosen ? "relayed in software (auto: direct paths exceed a core's)"
+                  : "relayed in software";
+}
+
 static void add_grain(Facts *facts, const MeshRunSpec *spec, const MeshRunResult *result) {
     gboolean gemm = mesh_operator_family((MeshOperator)spec->kind) == MESH_FAMILY_GEMM;
-
-    facts_text(facts, "grain", NULL, spec->full ? "full" : "folded");
-    facts_count(facts, "simulated_cores", NULL, result->cores);
-    facts_note(facts, "simulated", "%u cores: %s", result->cores,
-               spec->full ? "all of them" : "row 0 and column 0 stand for all (folded)");
-    if (!gemm)
-        return;
-    facts_text(facts, "loop", "  the loop",
-               result->gemm.stepped ? "step by step" : "fast-forwarded");
     gboolean broadcasts =
         spec->kind == MESH_OPERATOR_SUMMA || spec->kind == MESH_OPERATOR_ALLGATHER;
-    facts_text(facts, "routing", broadcasts ? "  broadcasts" : NULL,
+    const char *exact = spec->full ? "full" : "folded";
+
+    facts_text(facts, "grain", NULL, gemm ? result->gemm.grain : exact);
+    facts_count(facts, "simulated_cores", NULL, result->cores);
+    facts_note(facts, "simulated", "%u cores: %s (%s)", result->cores,
+               spec->full ? "all of them" : "row 0 and column 0 stand for all",
+               gemm ? result->gemm.grain : exact);
+    if (!gemm)
+        return;
+    add_fold_bound(facts, result);
+    facts_text(facts, "loop", "  the loop",
+               result->gemm.stepped ? "step by step" : "fast-forwarded");
+    facts_text(facts, "routing", NULL,
                !broadcasts       ? "none"
                : result->relayed ? "relayed in software"
                                  : "direct");
+    if (broadcasts)
+        facts_text(facts, NULL, "  broadcasts", routing_of(spec, result));
 }
 
 /* Of the core that ended last. */

@@ -31,7 +31,7 @@ refused() {
         and ((.compute_cycles + .communication_cycles + .wait_cycles) / .cycles - 1 | fabs) < 1e-9
         and ((.cycles / .latency_s / 1.1e9 - 1) | fabs) < 1e-9
         and ((.macs / .latency_s / .macs_per_s - 1) | fabs) < 1e-9
-        and .padding > 0 and .simulated_cores == 39 and .grain == "folded"' <<<"$output"
+        and .padding > 0 and .simulated_cores == 39 and .grain == "folded, approximate"' <<<"$output"
 }
 
 @test "numbers are right for every operator, where sizes divide nothing" {
@@ -88,6 +88,30 @@ refused() {
     for word in "core (" summa 24; do
         contains "$stderr" "$word"
     done
+}
+
+@test "a folded product says by how much it may be off, and keeps to it" {
+    for options in 'summa --grid 12 -M 96' 'cannon --grid 12 -M 96 -K 24' \
+        'meshgemm --grid 4 -M 50 -K 61 -N 45' 'allgather-gemm --grid 12 -M 101 -K 127 -N 97' \
+        'dist-gemm-t --grid 5 -M 50 -K 61 -N 45'; do
+        # shellcheck disable=SC2086 # words
+        mesh $options --json
+        equal "$(jq -r .grain <<<"$output")" 'folded, approximate'
+        folded=$output
+        # shellcheck disable=SC2086
+        mesh $options --full --json
+        equal "$(jq -r '"\(.grain) \(.fold_bound)"' <<<"$output")" 'full 0'
+        jq -en --argjson a "$folded" --argjson b "$output" \
+            '$a.fold_bound > 0 and ($a.cycles - $b.cycles | fabs) <= $a.fold_bound'
+    done
+    mesh summa --grid 12 -M 96
+    for word in 'folded, approximate' 'off by at most' 'relayed in software (auto'; do
+        contains "$output" "$word"
+    done
+    mesh summa --grid 12,16 -M 96
+    contains "$(head -1 <<<"$output")" ,fold_bound,
+    mesh summa --grid 12 -M 96 --full
+    [[ $output != *'off by at most'* ]]
 }
 
 @test "a K-tree's time on the wafer is its stages and hops, with and without broadcast" {
