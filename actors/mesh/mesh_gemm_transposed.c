@@ -4,10 +4,9 @@
  *
  * Sums go from both ends of a row to its middle, or along a K-tree: a core that has multiplied adds
  * what its children have sent it, one routing stage, and sends that on. The root tells both ends of
- * the row in a multicast, of which every core takes the columns of C that are its own when it next
- * has multiplied. A sum is so
- * on its way while cores that have passed it on multiply for the next: the way to the root is paid
- * once. */
+ * the row in a multicast, of which every core takes the columns of C that are its own when it has
+ * next multiplied. A sum is so on its way while cores that have passed it on multiply for the next:
+ * the way to the root is paid once. */
 #include "actors/mesh/mesh_gemm_edges.h"
 
 #include "actors/kernels/kernels.h"
