@@ -188,11 +188,11 @@ static void sort_out(Batch *batch) {
 /* What the base's plan needs, by all processors and with a line of progress, before children look
  * for theirs. Whether that fits is theirs to say. */
 static void fill_memo(Campaign *campaign) {
-    g_autoptr(OpCosts) costs = NULL;
-
-    if (!campaign->memo_filled)
-        costs = experiment_run_costs(campaign->base, campaign->setup.quiet, campaign->memo, NULL);
+    if (campaign->memo_filled)
+        return;
     campaign->memo_filled = TRUE;
+    op_costs_free(
+        experiment_run_costs(campaign->base, campaign->setup.quiet, campaign->memo, NULL));
 }
 
 /* --- in a child */

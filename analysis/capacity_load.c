@@ -3,8 +3,8 @@
 
 /* Loads of the search lie on a grid of equal ratios, fine enough to be called a percent apart, from
  * a sixty-fourth to sixty-four times the experiment's own. */
-#define OCTAVES 6
-#define PLACES_AN_OCTAVE 64
+#define OCTAVES 6ul
+#define PLACES_AN_OCTAVE 64ul
 #define PLACES (2 * OCTAVES * PLACES_AN_OCTAVE + 1)
 #define OWN_LOAD (OCTAVES * PLACES_AN_OCTAVE)
 

@@ -400,7 +400,7 @@ static void add_kv(WaferTableBuilder *builder, guint line) {
     const Model *model = line_model(builder, line, &published);
     const char *rule = text(builder, line, "rule");
 
-    if (builder->error != NULL)
+    if (builder->error != NULL || published == NULL)
         return;
     KvRule kind = strcmp(rule, kv_rule_names[KV_SHIFT]) == 0 ? KV_SHIFT : KV_CONCAT;
     WaferLayout layout = kv_layout(builder, published, model);

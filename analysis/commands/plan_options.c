@@ -130,7 +130,7 @@ static gboolean name_read(const char *option, const char *const *names, const ch
                           guint *index, GError **error) {
     guint n = g_strv_length((char **)names);
 
-    for (guint i = 0; i < n; i++)
+    for (guint i = 0; names[i] != NULL; i++)
         if (strcmp(names[i], text) == 0) {
             *index = i;
             return TRUE;
