@@ -98,3 +98,20 @@ small=(--set platform.mesh.columns=24 --set platform.mesh.rows=36 --set model=ti
     jq -e '.wafers | .kv_rule == "concat" and .kv_moves == 0 and .kv_skew > 2 and
         .regions_that_turn == "none" and .turn_s_per_token == 0' <<<"$output"
 }
+
+@test "layers for which the prompts' grid has no room come from below it, at a price" {
+    tiny=("${small[@]}" --set platform.mesh.columns=30 --set platform.mesh.rows=48
+        --set policy.wafer.prefill_grid=28 --set policy.wafer.decode_grid=26
+        --set policy.wafer.regions=1 --set model=tiny-mixtral)
+    infergrid simulate --quiet wafer "${tiny[@]}" --set 'platform.mesh.usable=20000 B' --json
+    equal "$(jq .wafers.outside_layers <<<"$output")" 0
+    roomy=$(jq .whole.ttft_limit.value_s <<<"$output")
+    infergrid simulate --quiet wafer "${tiny[@]}" --set 'platform.mesh.usable=4500 B' --json
+    equal "$(jq .wafers.outside_layers <<<"$output")" 2
+    jq -en --argjson a "$roomy" --argjson b "$(jq .whole.ttft_limit.value_s <<<"$output")" '$b > $a'
+    infergrid check wafer "${tiny[@]}" --set 'platform.mesh.usable=4500 B'
+    contains "$output" 'a core below them: weights of the last 2 layers, which move in before their loops'
+    infergrid check wafer "${tiny[@]}" --set 'platform.mesh.usable=3600 B'
+    equal "$status" 2
+    contains "$stderr" '28 × 28 cores hold 1 of 4 layers, and the 30 × 20 below them do not hold the others'
+}
