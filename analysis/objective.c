@@ -37,7 +37,9 @@ typedef struct Place {
     const YamlNode *node;
 } Place;
 
-G_GNUC_PRINTF(4, 5)
+static gboolean fail(const Place *place, InputErrorCode code, GError **error, const char *format,
+                     ...) G_GNUC_PRINTF(4, 5);
+
 static gboolean fail(const Place *place, InputErrorCode code, GError **error, const char *format,
                      ...) {
     va_list arguments;

@@ -273,7 +273,7 @@ gboolean vary_check(const GPtrArray *keys, const CampaignSetup *setup, const Exp
 
     for (guint i = 0; i < keys->len; i++) {
         char **values = ((const VaryKey *)keys->pdata[i])->values;
-        for (guint v = 0; values[v] != NULL && v < CHECKED_VALUES; v++)
+        for (guint v = 0; v < CHECKED_VALUES && values[v] != NULL; v++)
             if (!value_exists(&checker, i, values[v], error))
                 return FALSE;
     }

@@ -9,10 +9,10 @@
 #include <math.h>
 #include <string.h>
 
-#define TABLE_TOKENS 4096 /* of prompts in tables 3 and 7, of context in 4 and 8 */
-#define PREFILL_GRID 720  /* of tables 7 and 8, whose figures are those of 3 and 4 */
+#define TABLE_TOKENS 4096u /* of prompts in tables 3 and 7, of context in 4 and 8 */
+#define PREFILL_GRID 720   /* of tables 7 and 8, whose figures are those of 3 and 4 */
 #define DECODE_GRID 420
-#define GEMV_GRID 750 /* the largest square: table 6 does not say */
+#define GEMV_GRID 750u /* the largest square: table 6 does not say */
 /* An A100 SXM's board power; the published ratios follow from it and 15 kW (37.5 times as much). */
 #define GPU_WATTS 400.0
 
