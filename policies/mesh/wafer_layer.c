@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#define MIN_SIDE 3 /* of a ring (WaferLLM algorithm 1) */
+#define MIN_SIDE 3u /* of a ring (WaferLLM algorithm 1) */
 
 const char *const wafer_system_names[] = {"waferllm", "t10", "ladder", NULL};
 const char *const wafer_op_kind_names[] = {"all-reduce", "local gemv",    "gemm loop",
