@@ -40,7 +40,8 @@ gboolean wafer_plan_check(const WaferPlan *plan, GError **error) {
                     plan->columns, plan->rows, MIN_SIDE);
         return FALSE;
     }
-    guint levels = g_bit_storage(MIN(plan->columns, plan->rows)) - 1;
+    /* Levels of nobody are left out, so that two, which is usual, will do on any grid. */
+    guint levels = MAX(g_bit_storage(MIN(plan->columns, plan->rows)) - 1, 2);
     if (plan->k_tree > levels) {
         g_set_error(error, INPUT_ERROR, INPUT_ERROR_CONFLICT,
                     "a tree of %u levels is too deep for a grid of %u x %u: at most %u",

@@ -289,6 +289,8 @@ static void test_grids_too_small_are_refused(void) {
         {{mixture, 3, 24, WAFER_WAFERLLM, 2}, NULL},
         {{dense, 2, 9, WAFER_WAFERLLM, 2},
          "a grid of 2 x 9 is too small: each side needs at least 3 cores"},
+        {{dense, 9, 8, WAFER_WAFERLLM, 4},
+         "a tree of 4 levels is too deep for a grid of 9 x 8: at most 3"},
         {{mixture, 30, 23, WAFER_WAFERLLM, 2},
          "model 'mixtral-8x7b' has 8 experts, each on at least 3 rows of its own: the grid needs "
          "24 rows, not 23"},
