@@ -1,4 +1,5 @@
 #include "platforms/platform.h"
+#include "tests/unit/platform_fixture.h"
 #include <string.h>
 
 /* A small machine whose every line is known by number, for positions in messages. */
@@ -292,29 +293,6 @@ static void test_shipped_mt3000_is_the_papers_machine(void) {
     g_assert_cmpfloat(platform->cluster.peak_fp16_macs_per_s, ==, 8.10 * 1024e9);
 }
 
-/* Every scalar of 'mapping' that starts with a digit must stand in 'sources'. Returns how many. */
-static guint assert_sourced(const YamlNode *mapping, const char *prefix, const YamlNode *sources) {
-    guint numbers = 0;
-
-    for (guint i = 0; i < mapping->keys->len; i++) {
-        const YamlNode *key = g_ptr_array_index(mapping->keys, i);
-        const YamlNode *value = g_ptr_array_index(mapping->values, i);
-        g_autofree char *name = g_strconcat(prefix, key->text, NULL);
-
-        if (value == sources)
-            continue;
-        if (value->type == YAML_MAPPING) {
-            g_autofree char *inner = g_strconcat(name, ".", NULL);
-            numbers += assert_sourced(value, inner, sources);
-        } else if (g_ascii_isdigit(value->text[0])) {
-            numbers++;
-            if (yaml_get(sources, name) == NULL)
-                g_error("'%s' has no source", name);
-        }
-    }
-    return numbers;
-}
-
 static void test_shipped_mt3000_says_where_every_number_is_from(void) {
     g_autoptr(YamlNode) section = NULL;
     g_autoptr(Platform) platform = read_shipped(&section);
@@ -329,24 +307,6 @@ static void test_shipped_mt3000_says_where_every_number_is_from(void) {
         g_assert_true(marked);
         if (g_str_has_prefix(text, "assumed, "))
             g_assert_nonnull(strstr(text, "plausible range"));
-    }
-}
-
-/* Every scalar key of a mapping, dotted, must stand in 'text' between backquotes. */
-static void assert_documented(const YamlNode *mapping, const char *prefix, const char *text) {
-    for (guint i = 0; i < mapping->keys->len; i++) {
-        const YamlNode *key = g_ptr_array_index(mapping->keys, i);
-        const YamlNode *value = g_ptr_array_index(mapping->values, i);
-        g_autofree char *name = g_strconcat(prefix, key->text, NULL);
-
-        if (value->type == YAML_MAPPING && !g_str_equal(name, "sources")) {
-            g_autofree char *inner = g_strconcat(name, ".", NULL);
-            assert_documented(value, inner, text);
-            continue;
-        }
-        g_autofree char *row = g_strdup_printf("| `%s` |", name);
-        if (strstr(text, row) == NULL)
-            g_error("'%s' has no row in the table of keys", name);
     }
 }
 

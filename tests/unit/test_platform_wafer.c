@@ -1,5 +1,6 @@
 /* Platforms of kind wafer: reading, refusing, printing, and what is shipped. */
 #include "platforms/mesh_cycles.h"
+#include "tests/unit/platform_fixture.h"
 #include <string.h>
 
 /* A small machine whose every line is known by number, for positions in messages. */
@@ -234,29 +235,6 @@ static void test_shipped_wafers_are_the_announced_machines(void) {
     }
 }
 
-/* Every scalar of 'mapping' that starts with a digit must stand in 'sources'. Returns how many. */
-static guint assert_sourced(const YamlNode *mapping, const char *prefix, const YamlNode *sources) {
-    guint numbers = 0;
-
-    for (guint i = 0; i < mapping->keys->len; i++) {
-        const YamlNode *key = g_ptr_array_index(mapping->keys, i);
-        const YamlNode *value = g_ptr_array_index(mapping->values, i);
-        g_autofree char *name = g_strconcat(prefix, key->text, NULL);
-
-        if (value == sources)
-            continue;
-        if (value->type == YAML_MAPPING) {
-            g_autofree char *inner = g_strconcat(name, ".", NULL);
-            numbers += assert_sourced(value, inner, sources);
-        } else if (g_ascii_isdigit(value->text[0])) {
-            numbers++;
-            if (yaml_get(sources, name) == NULL)
-                g_error("'%s' has no source", name);
-        }
-    }
-    return numbers;
-}
-
 static void assert_marked(const char *text) {
     static const char *const marks[] = {"WaferLLM", "HPDC 2024",     "ISA docs",
                                         "tt-metal", "Tenstorrent's", "measured",
@@ -279,24 +257,6 @@ static void test_shipped_wafers_say_where_every_number_is_from(void) {
         g_assert_cmpuint(assert_sourced(section, "", yaml_get(section, "sources")), ==, 22);
         for (guint source = 1; source < platform->sources->len; source += 2)
             assert_marked(g_ptr_array_index(platform->sources, source));
-    }
-}
-
-/* Every scalar key of a mapping, dotted, must have a row in the tables of 'text'. */
-static void assert_documented(const YamlNode *mapping, const char *prefix, const char *text) {
-    for (guint i = 0; i < mapping->keys->len; i++) {
-        const YamlNode *key = g_ptr_array_index(mapping->keys, i);
-        const YamlNode *value = g_ptr_array_index(mapping->values, i);
-        g_autofree char *name = g_strconcat(prefix, key->text, NULL);
-
-        if (value->type == YAML_MAPPING && !g_str_equal(name, "sources")) {
-            g_autofree char *inner = g_strconcat(name, ".", NULL);
-            assert_documented(value, inner, text);
-            continue;
-        }
-        g_autofree char *row = g_strdup_printf("| `%s` |", name);
-        if (strstr(text, row) == NULL)
-            g_error("'%s' has no row in the table of keys", name);
     }
 }
 
