@@ -18,9 +18,7 @@ struct Campaign {
     char *identity;
     CampaignKeys *keys;
     Store *store;
-    GHashTable *lost;    /* key → why, both owned: the host's outcomes, kept in memory only */
-    GHashTable *counted; /* keys, owned, whose events are in 'events' */
-    double events;
+    GHashTable *lost; /* key → why, both owned: the host's outcomes, kept in memory only */
     CostMemo *memo;
     gboolean memo_filled; /* with what the base's plan needs */
     const volatile sig_atomic_t *stop;
@@ -30,7 +28,6 @@ void campaign_free(Campaign *campaign) {
     if (campaign == NULL)
         return;
     g_clear_pointer(&campaign->memo, cost_memo_free);
-    g_clear_pointer(&campaign->counted, g_hash_table_unref);
     g_clear_pointer(&campaign->lost, g_hash_table_unref);
     g_clear_pointer(&campaign->store, store_close);
     g_clear_pointer(&campaign->keys, campaign_keys_free);
@@ -65,7 +62,6 @@ Campaign *campaign_new(const CampaignSetup *setup, GError **error) {
     campaign->setup.store = g_strdup(setup->store);
     campaign->setup.overrides = (const char *const *)g_strdupv((char **)setup->overrides);
     campaign->lost = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-    campaign->counted = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     campaign->memo = cost_memo_new();
     if (!campaign_load(campaign, error))
         return NULL;
@@ -75,10 +71,6 @@ Campaign *campaign_new(const CampaignSetup *setup, GError **error) {
 
 const Experiment *campaign_base(const Campaign *campaign) {
     return campaign->base;
-}
-
-double campaign_events(const Campaign *campaign) {
-    return campaign->events;
 }
 
 gboolean campaign_run_is_elsewhere(const CampaignRun *run) {
@@ -111,13 +103,6 @@ OpCosts *campaign_costs(Campaign *campaign, const Experiment *experiment, GError
 
 /* --- what is known of a run */
 
-static void count_events(Campaign *campaign, const char *key, const Outcome *outcome) {
-    double events = outcome->figures[FIGURE_EVENTS];
-
-    if (!isnan(events) && g_hash_table_add(campaign->counted, g_strdup(key)))
-        campaign->events += events;
-}
-
 /* FALSE where nothing is known of it yet. */
 static gboolean outcome_known(Campaign *campaign, const char *key, Outcome *outcome) {
     const char *text = store_get(campaign->store, key);
@@ -129,7 +114,6 @@ static gboolean outcome_known(Campaign *campaign, const char *key, Outcome *outc
         outcome_init(outcome);
         outcome_fail(outcome, OUTCOME_BROKEN, text == NULL ? why : UNREADABLE);
     }
-    count_events(campaign, key, outcome);
     return TRUE;
 }
 

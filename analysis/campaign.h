@@ -56,7 +56,5 @@ gboolean campaign_run_is_elsewhere(const CampaignRun *run);
 Experiment *campaign_experiment(const Campaign *campaign, const char *const *overrides,
                                 GError **error);
 OpCosts *campaign_costs(Campaign *campaign, const Experiment *experiment, GError **error);
-/* Engine operations of all runs that were simulated so far, known ones included. */
-double campaign_events(const Campaign *campaign);
 
 #endif
