@@ -13,10 +13,9 @@ static void product(const ModelCore *state, const float *x, const float *tile, S
                     float *y) {
     const MeshSpec *spec = mesh_setup(state->run->mesh)->spec;
     gsize rows = shape.begin, columns = shape.size;
+    GemmSize size = {.m = 1, .n = columns, .k = rows, .lda = rows, .ldb = columns, .ldc = columns};
 
-    for (gsize i = 0; i < rows; i++)
-        for (gsize j = 0; j < columns; j++)
-            y[j] += x[i] * tile[i * columns + j];
+    gemm_f32(&size, x, tile, y, TRUE);
     mesh_compute(state->core, mesh_gemv_cycles(spec, DATA_TYPE_FP16, rows, columns));
 }
 
