@@ -18,11 +18,10 @@ const char *const catalogue_command_names[] = {
 
 const char *const catalogue_version = INFERGRID_VERSION;
 
-const char *const catalogue_purpose = "infergrid is a discrete-event simulator of distributed LLM "
-                                      "inference on many-core clusters and "
-                                      "wafers. Given a model, a machine and a trace of requests it "
-                                      "tells how many clusters a load needs, "
-                                      "split how, and what the timeline looks like.";
+const char *const catalogue_purpose =
+    "infergrid is a discrete-event simulator of distributed LLM inference on many-core clusters "
+    "and wafers. Given a model, a machine and a trace of requests it tells how many clusters a "
+    "load needs, split how, and what the timeline looks like.";
 
 const CatalogueNote catalogue_exit_statuses[] = {
     {"0", "done; every request is accounted for"},
