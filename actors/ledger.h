@@ -1,5 +1,5 @@
 /* The books of a run: tokens, KV bytes and network bytes, each counted where it happens and twice
- * where it can be, so that analysis/invariants.c can hold one count against the other. */
+ * where it can be, so that analysis/run/invariants.c can hold one count against the other. */
 #ifndef ACTORS_LEDGER_H
 #define ACTORS_LEDGER_H
 

@@ -2,7 +2,7 @@
 #ifndef ANALYSIS_COMMANDS_CAMPAIGN_OPTIONS_H
 #define ANALYSIS_COMMANDS_CAMPAIGN_OPTIONS_H
 
-#include "analysis/campaign.h"
+#include "analysis/campaign/campaign.h"
 #include "analysis/options.h"
 
 typedef struct CampaignOptions {

@@ -1,5 +1,5 @@
 #include "analysis/commands/catalogue.h"
-#include "analysis/experiment.h"
+#include "analysis/run/experiment.h"
 
 typedef struct CheckOptions {
     char *path;

@@ -1,6 +1,6 @@
 #include "analysis/commands/catalogue.h"
-#include "analysis/fusion_report.h"
-#include "analysis/plmr.h"
+#include "analysis/operators/fusion_report.h"
+#include "analysis/operators/plmr.h"
 #include "workloads/experiment_file.h"
 
 #define MOST_TOKENS 1000000000 /* as in policies */

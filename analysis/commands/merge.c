@@ -1,5 +1,5 @@
+#include "analysis/campaign/store.h"
 #include "analysis/commands/catalogue.h"
-#include "analysis/store.h"
 #include "workloads/input_error.h"
 #include <stdio.h>
 

@@ -1,11 +1,11 @@
 #include "analysis/commands/catalogue.h"
 #include "analysis/commands/operator_options.h"
-#include "analysis/gnuplot.h"
-#include "analysis/mesh_plot.h"
-#include "analysis/mesh_report.h"
-#include "analysis/mesh_timeline.h"
-#include "analysis/output_folder.h"
-#include "analysis/sweep.h"
+#include "analysis/operators/mesh_plot.h"
+#include "analysis/operators/mesh_report.h"
+#include "analysis/operators/sweep.h"
+#include "analysis/output/gnuplot.h"
+#include "analysis/output/output_folder.h"
+#include "analysis/timeline/mesh_timeline.h"
 #include "workloads/input_error.h"
 #include <stdio.h>
 #include <string.h>

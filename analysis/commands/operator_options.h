@@ -2,8 +2,8 @@
 #ifndef ANALYSIS_COMMANDS_OPERATOR_OPTIONS_H
 #define ANALYSIS_COMMANDS_OPERATOR_OPTIONS_H
 
-#include "analysis/facts.h"
 #include "analysis/options.h"
+#include "analysis/output/facts.h"
 #include "platforms/platform.h"
 
 typedef struct OperatorOptions {

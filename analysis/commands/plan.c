@@ -1,9 +1,9 @@
-#include "analysis/capacity_plot.h"
+#include "analysis/capacity/capacity_plot.h"
 #include "analysis/commands/campaign_options.h"
 #include "analysis/commands/catalogue.h"
 #include "analysis/commands/plan_options.h"
-#include "analysis/gnuplot.h"
-#include "analysis/output_folder.h"
+#include "analysis/output/gnuplot.h"
+#include "analysis/output/output_folder.h"
 #include "workloads/input_error.h"
 #include <stdio.h>
 #include <string.h>

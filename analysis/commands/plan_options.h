@@ -2,7 +2,7 @@
 #ifndef ANALYSIS_COMMANDS_PLAN_OPTIONS_H
 #define ANALYSIS_COMMANDS_PLAN_OPTIONS_H
 
-#include "analysis/capacity.h"
+#include "analysis/capacity/capacity.h"
 #include "analysis/commands/campaign_options.h"
 
 typedef struct PlanOptions {

@@ -1,6 +1,6 @@
 #include "analysis/commands/catalogue.h"
-#include "analysis/operator_report.h"
-#include "analysis/roofline_plot.h"
+#include "analysis/operators/operator_report.h"
+#include "analysis/operators/roofline_plot.h"
 #include "policies/fusion_units.h"
 #include "workloads/experiment_file.h"
 #include "workloads/input_error.h"

@@ -1,9 +1,9 @@
 #include "analysis/commands/campaign_options.h"
 #include "analysis/commands/catalogue.h"
-#include "analysis/gnuplot.h"
-#include "analysis/output_folder.h"
-#include "analysis/search_plot.h"
-#include "analysis/search_report.h"
+#include "analysis/output/gnuplot.h"
+#include "analysis/output/output_folder.h"
+#include "analysis/search/search_plot.h"
+#include "analysis/search/search_report.h"
 #include "workloads/input_error.h"
 #include <math.h>
 #include <stdio.h>

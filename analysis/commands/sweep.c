@@ -1,8 +1,8 @@
+#include "analysis/campaign/sweep_plot.h"
 #include "analysis/commands/campaign_options.h"
 #include "analysis/commands/catalogue.h"
-#include "analysis/gnuplot.h"
-#include "analysis/output_folder.h"
-#include "analysis/sweep_plot.h"
+#include "analysis/output/gnuplot.h"
+#include "analysis/output/output_folder.h"
 #include "workloads/input_error.h"
 #include <stdio.h>
 

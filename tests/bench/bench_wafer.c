@@ -1,6 +1,6 @@
 /* A decode table of whole models on a wafer: four models on three grids, every operator simulated
  * anew. Prints lines of "name value unit". */
-#include "analysis/wafer_cost.h"
+#include "analysis/costs/wafer_cost.h"
 #include "workloads/experiment_file.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 #include "tests/engine/run.h"
 
-#include "analysis/experiment_run.h"
-#include "analysis/invariants.h"
-#include "analysis/summary.h"
+#include "analysis/run/experiment_run.h"
+#include "analysis/run/invariants.h"
+#include "analysis/run/summary.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #define TESTS_ENGINE_RUN_H
 
 #include "actors/simulation.h"
-#include "analysis/experiment.h"
+#include "analysis/run/experiment.h"
 
 #define RUN_MAX_REQUESTS 20000
 #define RUN_MAX_STAGES 64

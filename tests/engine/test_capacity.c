@@ -1,6 +1,6 @@
 /* Planning on machines whose smallest size is known beforehand, and against looking at every size.
  * Campaigns simulate in children, so that this process has no engine. */
-#include "analysis/capacity.h"
+#include "analysis/capacity/capacity.h"
 
 #include <glib/gstdio.h>
 #include <math.h>

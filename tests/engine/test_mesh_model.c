@@ -1,7 +1,7 @@
 /* A whole model on a mesh of cores: its tokens are those of a single process. */
 #include "actors/kernels/reference.h"
 #include "actors/mesh/mesh_model.h"
-#include "analysis/child.h"
+#include "analysis/campaign/child.h"
 #include "tests/engine/mesh_gemm_fixture.h"
 #include "workloads/experiment_file.h"
 #include <string.h>

@@ -4,7 +4,7 @@
 
 #include "actors/cluster/alone.h"
 #include "actors/cluster/op_run.h"
-#include "analysis/cost_fill.h"
+#include "analysis/costs/cost_fill.h"
 #include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>

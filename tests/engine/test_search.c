@@ -1,7 +1,7 @@
 /* Searches: bounds that no simulation betters, guided searches that find what exhaustive ones find,
  * and optima that can be told by hand. */
-#include "analysis/search.h"
-#include "analysis/search_private.h"
+#include "analysis/search/search.h"
+#include "analysis/search/search_private.h"
 
 #include <glib/gstdio.h>
 #include <math.h>

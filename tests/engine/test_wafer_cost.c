@@ -1,8 +1,8 @@
 /* A wafer's operators against closed forms, and its phases as sums of them. */
-#include "analysis/wafer_cost.h"
+#include "analysis/costs/wafer_cost.h"
 
 #include "actors/mesh/wafer_op.h"
-#include "analysis/child.h"
+#include "analysis/campaign/child.h"
 #include "platforms/mesh_cycles.h"
 #include "policies/mesh/reduce_tree.h"
 #include "policies/mesh/tiles.h"

@@ -3,7 +3,7 @@
  * simulation gives, and the chosen grids are the best of those tried. */
 #include "tests/engine/run.h"
 
-#include "analysis/wafer_fill.h"
+#include "analysis/costs/wafer_fill.h"
 #include "workloads/random.h"
 #include <math.h>
 

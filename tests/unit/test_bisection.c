@@ -1,4 +1,4 @@
-#include "analysis/bisection.h"
+#include "analysis/capacity/bisection.h"
 #include "workloads/input_error.h"
 
 #define MOST 70

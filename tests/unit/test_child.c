@@ -1,6 +1,6 @@
 /* Forked children: replies of any length come back whole, the earliest failure wins, and a child
  * that dies is told of. */
-#include "analysis/child.h"
+#include "analysis/campaign/child.h"
 
 #include "workloads/input_error.h"
 #include <string.h>

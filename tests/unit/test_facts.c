@@ -1,5 +1,5 @@
 /* One list of figures, printed three ways. */
-#include "analysis/facts.h"
+#include "analysis/output/facts.h"
 
 #include <math.h>
 

@@ -1,4 +1,4 @@
-#include "analysis/histogram.h"
+#include "analysis/run/histogram.h"
 #include "workloads/random.h"
 
 #include <math.h>

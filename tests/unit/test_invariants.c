@@ -1,4 +1,4 @@
-#include "analysis/invariants.h"
+#include "analysis/run/invariants.h"
 
 #include <math.h>
 #include <string.h>

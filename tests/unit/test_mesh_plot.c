@@ -1,6 +1,6 @@
 /* Scripts of the mesh's pictures: panels, lines, what stands on the axes, and the points. */
-#include "analysis/mesh_plot.h"
-#include "analysis/plmr.h"
+#include "analysis/operators/mesh_plot.h"
+#include "analysis/operators/plmr.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "analysis/metrics.h"
+#include "analysis/run/metrics.h"
 #include "served_request_fixture.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "analysis/number_text.h"
+#include "analysis/output/number_text.h"
 #include "workloads/random.h"
 
 #include <float.h>

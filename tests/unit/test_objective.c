@@ -1,5 +1,5 @@
 /* Objectives and limits by name, and how plans compare in several of them. */
-#include "analysis/objective.h"
+#include "analysis/search/objective.h"
 
 #include "workloads/input_error.h"
 #include <math.h>

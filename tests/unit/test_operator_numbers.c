@@ -1,7 +1,7 @@
 /* The comparison of computed numbers: right ones pass, and a wrong, missing or misplaced one does
  * not. */
 #include "actors/kernels/kernels.h"
-#include "analysis/operator_numbers.h"
+#include "analysis/operators/operator_numbers.h"
 #include "workloads/input_error.h"
 #include <math.h>
 

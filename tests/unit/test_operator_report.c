@@ -1,5 +1,5 @@
 /* What bounds an operator, told from the seconds that each resource was needed for. */
-#include "analysis/operator_report.h"
+#include "analysis/operators/operator_report.h"
 
 static void test_the_longest_resource_bounds(void) {
     const struct {

@@ -1,6 +1,6 @@
 /* Outcomes as text, and the names of figures. Their values are held against the summary's by the
  * command-line tests. */
-#include "analysis/outcome.h"
+#include "analysis/run/outcome.h"
 
 #include <float.h>
 #include <math.h>

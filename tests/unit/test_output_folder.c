@@ -1,4 +1,4 @@
-#include "analysis/output_folder.h"
+#include "analysis/output/output_folder.h"
 #include "workloads/input_error.h"
 
 #include <glib/gstdio.h>

@@ -1,4 +1,4 @@
-#include "analysis/request_log.h"
+#include "analysis/run/request_log.h"
 #include "served_request_fixture.h"
 
 #include <glib/gstdio.h>

@@ -1,4 +1,4 @@
-#include "analysis/series_log.h"
+#include "analysis/run/series_log.h"
 
 #include <glib/gstdio.h>
 

@@ -1,4 +1,4 @@
-#include "analysis/slo.h"
+#include "analysis/run/slo.h"
 
 static gboolean read_text(const char *text, Slo *slo, GError **error) {
     g_autoptr(YamlNode) node = yaml_load_text(text, "slo.yaml", error);

@@ -1,6 +1,6 @@
 /* The store of results: whatever moment a writer is killed at, what it had written is there; what
  * is damaged is told and left as it is. */
-#include "analysis/store.h"
+#include "analysis/campaign/store.h"
 
 #include "workloads/input_error.h"
 #include <glib/gstdio.h>

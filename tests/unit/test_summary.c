@@ -1,5 +1,5 @@
-#include "analysis/json_text.h"
-#include "analysis/summary.h"
+#include "analysis/output/json_text.h"
+#include "analysis/run/summary.h"
 #include "served_request_fixture.h"
 #include "workloads/yaml_reader.h"
 

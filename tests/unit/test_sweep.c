@@ -1,5 +1,5 @@
 /* Sizes on the command line: lists, bounds, and the product of all. */
-#include "analysis/sweep.h"
+#include "analysis/operators/sweep.h"
 
 #include "workloads/input_error.h"
 

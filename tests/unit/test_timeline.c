@@ -1,4 +1,4 @@
-#include "analysis/timeline.h"
+#include "analysis/timeline/timeline.h"
 #include "served_request_fixture.h"
 #include "workloads/yaml_reader.h"
 

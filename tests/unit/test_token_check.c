@@ -1,7 +1,7 @@
 /* tokens.csv and the comparison with a single process, on requests whose tokens are made here: by
  * the reference, and with one of them changed. */
-#include "analysis/token_check.h"
-#include "analysis/token_log.h"
+#include "analysis/run/token_check.h"
+#include "analysis/run/token_log.h"
 #include "served_request_fixture.h"
 
 #include "actors/kernels/reference.h"

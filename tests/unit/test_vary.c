@@ -1,5 +1,5 @@
 /* What a sweep varies: lists and ranges from the command line, and their product. */
-#include "analysis/vary.h"
+#include "analysis/campaign/vary.h"
 
 #include "workloads/input_error.h"
 

@@ -1,4 +1,4 @@
-#include "analysis/wafer_cache.h"
+#include "analysis/costs/wafer_cache.h"
 
 #include <glib/gstdio.h>
 #include <string.h>

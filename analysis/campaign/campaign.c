@@ -1,0 +1,345 @@
+#include "analysis/campaign/campaign.h"
+
+#include "analysis/campaign/campaign_key.h"
+#include "analysis/campaign/campaign_progress.h"
+#include "analysis/campaign/child.h"
+#include "analysis/output/interrupt.h"
+#include "analysis/run/experiment_run.h"
+#include "workloads/input_error.h"
+#include <math.h>
+#include <string.h>
+
+#define ELSEWHERE "in another shard"
+#define UNREADABLE "its record in the store is no outcome"
+
+struct Campaign {
+    CampaignSetup setup; /* its path, overrides and store are owned */
+    Experiment *base;
+    char *identity;
+    CampaignKeys *keys;
+    Store *store;
+    GHashTable *lost; /* key → why, both owned: the host's outcomes, kept in memory only */
+    CostMemo *memo;
+    gboolean memo_filled; /* with what the base's plan needs */
+    const volatile sig_atomic_t *stop;
+};
+
+void campaign_free(Campaign *campaign) {
+    if (campaign == NULL)
+        return;
+    g_clear_pointer(&campaign->memo, cost_memo_free);
+    g_clear_pointer(&campaign->lost, g_hash_table_unref);
+    g_clear_pointer(&campaign->store, store_close);
+    g_clear_pointer(&campaign->keys, campaign_keys_free);
+    g_clear_pointer(&campaign->base, experiment_free);
+    g_free(campaign->identity);
+    g_free((char *)campaign->setup.path);
+    g_free((char *)campaign->setup.store);
+    g_strfreev((char **)campaign->setup.overrides);
+    g_free(campaign);
+}
+
+static gboolean campaign_load(Campaign *campaign, GError **error) {
+    const CampaignSetup *setup = &campaign->setup;
+
+    campaign->base = experiment_load(setup->path, setup->overrides, error);
+    if (campaign->base == NULL)
+        return FALSE;
+    campaign->identity = campaign_identity(campaign->base, error);
+    if (campaign->identity == NULL)
+        return FALSE;
+    campaign->keys =
+        campaign_keys_new(campaign->base, campaign->identity, setup->path, setup->overrides);
+    campaign->store = store_open(setup->store, campaign->identity, error);
+    return campaign->store != NULL;
+}
+
+Campaign *campaign_new(const CampaignSetup *setup, GError **error) {
+    g_autoptr(Campaign) campaign = g_new0(Campaign, 1);
+
+    campaign->setup = *setup;
+    campaign->setup.path = g_strdup(setup->path);
+    campaign->setup.store = g_strdup(setup->store);
+    campaign->setup.overrides = (const char *const *)g_strdupv((char **)setup->overrides);
+    campaign->lost = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+    campaign->memo = cost_memo_new();
+    if (!campaign_load(campaign, error))
+        return NULL;
+    campaign->stop = interrupt_watch();
+    return g_steal_pointer(&campaign);
+}
+
+const Experiment *campaign_base(const Campaign *campaign) {
+    return campaign->base;
+}
+
+gboolean campaign_run_is_elsewhere(const CampaignRun *run) {
+    return run->outcome.status == OUTCOME_BROKEN && g_str_equal(run->outcome.reason, ELSEWHERE);
+}
+
+/* NULL-terminated; caller frees the array only. */
+static const char **all_overrides(const CampaignSetup *setup, const char *const *overrides) {
+    GPtrArray *all = g_ptr_array_new();
+
+    for (guint i = 0; setup->overrides != NULL && setup->overrides[i] != NULL; i++)
+        g_ptr_array_add(all, (gpointer)setup->overrides[i]);
+    for (guint i = 0; overrides != NULL && overrides[i] != NULL; i++)
+        g_ptr_array_add(all, (gpointer)overrides[i]);
+    g_ptr_array_add(all, NULL);
+    return (const char **)g_ptr_array_free(all, FALSE);
+}
+
+Experiment *campaign_experiment(const Campaign *campaign, const char *const *overrides,
+                                GError **error) {
+    const CampaignSetup *setup = &campaign->setup;
+    g_autofree const char **all = all_overrides(setup, overrides);
+
+    return experiment_load_beside(campaign->base, setup->path, all, error);
+}
+
+OpCosts *campaign_costs(Campaign *campaign, const Experiment *experiment, GError **error) {
+    return experiment_run_costs(experiment, campaign->setup.quiet, campaign->memo, error);
+}
+
+/* --- what is known of a run */
+
+/* FALSE where nothing is known of it yet. */
+static gboolean outcome_known(Campaign *campaign, const char *key, Outcome *outcome) {
+    const char *text = store_get(campaign->store, key);
+    const char *why = g_hash_table_lookup(campaign->lost, key);
+
+    if (text == NULL && why == NULL)
+        return FALSE;
+    if (text == NULL || !outcome_parse(text, outcome)) {
+        outcome_init(outcome);
+        outcome_fail(outcome, OUTCOME_BROKEN, text == NULL ? why : UNREADABLE);
+    }
+    return TRUE;
+}
+
+/* --- one call of campaign_run */
+
+typedef struct Batch {
+    Campaign *campaign;
+    CampaignRun *runs;
+    char **keys;    /* of each run */
+    gsize *missing; /* runs, each of another key, that are to be simulated */
+    gsize n, n_missing, done;
+    CampaignProgress *progress;
+} Batch;
+
+static void batch_clear(Batch *batch) {
+    for (gsize i = 0; batch->keys != NULL && i < batch->n; i++)
+        g_free(batch->keys[i]);
+    g_free(batch->keys);
+    g_free(batch->missing);
+    g_clear_pointer(&batch->progress, campaign_progress_free);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Batch, batch_clear)
+
+static void show(Batch *batch, const CampaignRun *run) {
+    const CampaignSetup *setup = &batch->campaign->setup;
+
+    if (setup->best != NULL)
+        campaign_progress_best(batch->progress, setup->best(setup->data, run));
+}
+
+static gboolean is_ours(const Campaign *campaign, const char *key) {
+    guint shards = MAX(campaign->setup.shards, 1);
+
+    return campaign_key_shard(key, shards) == campaign->setup.shard;
+}
+
+static void sort_out(Batch *batch) {
+    Campaign *campaign = batch->campaign;
+    g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
+
+    for (gsize i = 0; i < batch->n; i++) {
+        CampaignRun *run = &batch->runs[i];
+        const char *key = batch->keys[i] =
+            campaign_key(campaign->keys, (const char *const *)run->overrides);
+        outcome_init(&run->outcome);
+        run->known = outcome_known(campaign, key, &run->outcome);
+        if (run->known)
+            continue;
+        if (!is_ours(campaign, key))
+            outcome_fail(&run->outcome, OUTCOME_BROKEN, ELSEWHERE);
+        else if (g_hash_table_add(seen, (gpointer)key))
+            batch->missing[batch->n_missing++] = i;
+    }
+}
+
+/* What the base's plan needs, by all processors and with a line of progress, before children look
+ * for theirs. Whether that fits is theirs to say. */
+static void fill_memo(Campaign *campaign) {
+    if (campaign->memo_filled)
+        return;
+    campaign->memo_filled = TRUE;
+    op_costs_free(
+        experiment_run_costs(campaign->base, campaign->setup.quiet, campaign->memo, NULL));
+}
+
+/* --- in a child */
+
+static void reply_with(GByteArray *reply, const Outcome *outcome) {
+    g_autofree char *text = outcome_write(outcome);
+
+    g_byte_array_append(reply, (const guint8 *)text, (guint)strlen(text) + 1);
+}
+
+/* 'message' with the file at its head by its name alone: where it lies is no part of a result.
+ * Caller frees. */
+static char *without_folder(const char *message) {
+    const char *colon = strchr(message, ':');
+    const char *slash =
+        colon == NULL ? NULL : g_strrstr_len(message, (gssize)(colon - message), "/");
+
+    return g_strdup(slash == NULL ? message : slash + 1);
+}
+
+/* An error in what was asked is an answer; one of the host is none. */
+static gboolean refuse(GByteArray *reply, GError *failure, GError **error) {
+    Outcome outcome;
+
+    if (failure->domain != INPUT_ERROR) {
+        g_propagate_error(error, failure);
+        return FALSE;
+    }
+    g_autofree char *reason = without_folder(failure->message);
+    outcome_init(&outcome);
+    outcome_fail(&outcome, OUTCOME_REFUSED, reason);
+    g_error_free(failure);
+    reply_with(reply, &outcome);
+    outcome_clear(&outcome);
+    return TRUE;
+}
+
+/* An outcome, and the tables of costs that were not known yet. */
+static gboolean work(gpointer data, gsize index, GByteArray *reply, GError **error) {
+    Batch *batch = data;
+    Campaign *campaign = batch->campaign;
+    const CampaignSetup *setup = &campaign->setup;
+    g_autofree const char **overrides =
+        all_overrides(setup, (const char *const *)batch->runs[batch->missing[index]].overrides);
+    GError *failure = NULL;
+    Outcome outcome;
+
+    store_detach(campaign->store);
+    cost_memo_inherit(campaign->memo);
+    g_autoptr(Experiment) experiment =
+        experiment_load_beside(campaign->base, setup->path, overrides, &failure);
+    g_autoptr(OpCosts) costs =
+        experiment == NULL ? NULL
+                           : experiment_run_costs(experiment, TRUE, campaign->memo, &failure);
+    if (costs == NULL)
+        return refuse(reply, failure, error);
+    outcome_of_experiment(experiment, costs, &outcome);
+    reply_with(reply, &outcome);
+    outcome_clear(&outcome);
+    cost_memo_reply(campaign->memo, reply);
+    return TRUE;
+}
+
+/* --- back in the caller's process */
+
+static void tick(gpointer data) {
+    Batch *batch = data;
+
+    campaign_progress_tick(batch->progress);
+}
+
+static void note_done(Batch *batch, gsize index) {
+    Campaign *campaign = batch->campaign;
+    CampaignRun *run = &batch->runs[index];
+
+    outcome_clear(&run->outcome);
+    outcome_known(campaign, batch->keys[index], &run->outcome);
+    batch->done++;
+    campaign_progress_done(batch->progress);
+    show(batch, run);
+}
+
+static gboolean lose(gpointer data, gsize index, const char *why, GError **error) {
+    Batch *batch = data;
+    gsize run = batch->missing[index];
+
+    (void)error;
+    g_hash_table_insert(batch->campaign->lost, g_strdup(batch->keys[run]), g_strdup(why));
+    note_done(batch, run);
+    return TRUE;
+}
+
+static gboolean take(gpointer data, gsize index, const GByteArray *reply, GError **error) {
+    Batch *batch = data;
+    Campaign *campaign = batch->campaign;
+    gsize run = batch->missing[index];
+    const char *text = (const char *)reply->data;
+    gsize length = reply->len > 0 ? strnlen(text, reply->len) : 0;
+
+    if (length == reply->len || !cost_memo_take(campaign->memo, reply, length + 1))
+        return lose(data, index, "a process that simulates gave a damaged answer", error);
+    if (!store_put(campaign->store, batch->keys[run], text, error))
+        return FALSE;
+    note_done(batch, run);
+    return TRUE;
+}
+
+static gboolean simulate(Batch *batch, GError **error) {
+    Campaign *campaign = batch->campaign;
+    ChildJobs jobs = {.n = batch->n_missing,
+                      .data = batch,
+                      .work = work,
+                      .take = take,
+                      .at_once = campaign->setup.workers,
+                      .timeout_s = campaign->setup.timeout_s,
+                      .lose = lose,
+                      .tick = tick,
+                      .stop = campaign->stop};
+
+    if (batch->n_missing > 0 && *campaign->stop == 0)
+        fill_memo(campaign);
+    return child_run_all(&jobs, error);
+}
+
+/* Runs of a key that another run had too. */
+static void fill_twins(Batch *batch) {
+    for (gsize i = 0; i < batch->n; i++) {
+        CampaignRun *run = &batch->runs[i];
+        if (!run->known && run->outcome.status == OUTCOME_OK &&
+            isnan(run->outcome.figures[FIGURE_EVENTS]))
+            outcome_known(batch->campaign, batch->keys[i], &run->outcome);
+    }
+}
+
+static gboolean interrupted(const Batch *batch, GError **error) {
+    const char *store = batch->campaign->setup.store;
+    g_autofree char *kept =
+        store == NULL ? g_strdup("; nothing keeps them (see option '--store')")
+                      : g_strdup_printf("; '%s' keeps them, and the same command goes on", store);
+
+    if (batch->done == batch->n_missing)
+        return FALSE;
+    g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INTR,
+                "infergrid: interrupted after %" G_GSIZE_FORMAT " of %" G_GSIZE_FORMAT " runs%s",
+                batch->n - batch->n_missing + batch->done, batch->n, kept);
+    return TRUE;
+}
+
+gboolean campaign_run(Campaign *campaign, CampaignRun *runs, gsize n, const char *label,
+                      GError **error) {
+    g_auto(Batch) batch = {.campaign = campaign,
+                           .runs = runs,
+                           .keys = g_new0(char *, n + 1),
+                           .missing = g_new0(gsize, n + 1),
+                           .n = n};
+
+    sort_out(&batch);
+    batch.progress = campaign_progress_new(label, batch.n_missing, campaign->setup.quiet);
+    for (gsize i = 0; i < n; i++)
+        if (runs[i].known)
+            show(&batch, &runs[i]);
+    if (!simulate(&batch, error) || interrupted(&batch, error))
+        return FALSE;
+    fill_twins(&batch);
+    return TRUE;
+}

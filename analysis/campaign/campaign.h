@@ -1,0 +1,60 @@
+/* Many runs of one experiment under different settings: workers, results kept in a store, shards.
+ * The outcomes do not depend on the number of workers or on the order in which they end, but for
+ * those that the host decides: a run that crashes or takes too long is BROKEN, is not kept, and is
+ * tried again by the next campaign. */
+#ifndef ANALYSIS_CAMPAIGN_H
+#define ANALYSIS_CAMPAIGN_H
+
+#include "analysis/campaign/store.h"
+#include "analysis/run/outcome.h"
+
+struct CampaignRun;
+
+typedef struct CampaignSetup {
+    const char *path;             /* the experiment, as experiment_load takes it */
+    const char *const *overrides; /* of every run; may be NULL */
+    const char *store;            /* a file; NULL: results are kept in memory only */
+    guint workers;                /* 0: as many as processors */
+    double timeout_s;             /* wall time of a run; 0: none */
+    guint shard, shards;          /* this process runs those whose key falls to shard 'shard' of
+                                     'shards' (0-based; 1 shard: all) */
+    gboolean quiet;               /* no progress on a terminal */
+    /* Called whenever an outcome is known, in no particular order; what it returns, freed here,
+     * ends the progress line from then on ("best: tp=4, 512 tokens/s"); NULL leaves the line as it
+     * is. May be NULL. */
+    char *(*best)(gpointer data, const struct CampaignRun *run);
+    gpointer data;
+} CampaignSetup;
+
+/* One run: overrides "key=value" on top of the campaign's, in an order of its own that belongs to
+ * its identity. */
+typedef struct CampaignRun {
+    char **overrides; /* owned by whoever made it */
+    Outcome
+        outcome;    /* filled; of another shard's and not in the store: BROKEN "in another shard" */
+    gboolean known; /* it was in the store */
+} CampaignRun;
+
+typedef struct Campaign Campaign;
+/* Loads and validates the experiment once, so that children only fork. From then on the first
+ * SIGINT or SIGTERM is a wish to stop. Copies what it needs of 'setup' but for 'data'. */
+Campaign *campaign_new(const CampaignSetup *setup, GError **error);
+void campaign_free(Campaign *campaign);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Campaign, campaign_free)
+const Experiment *campaign_base(const Campaign *campaign);
+
+/* Runs what the store does not have; runs of one key only once. 'label' heads the progress line
+ * ("round 2 of 5"). FALSE only where the store or the machine fails (a run that crashes or times
+ * out is an outcome), and after a wish to stop: then those under way are heard out, and the error
+ * (G_FILE_ERROR_INTR) says how far it came. Clear the outcomes whatever it returns. */
+gboolean campaign_run(Campaign *campaign, CampaignRun *runs, gsize n, const char *label,
+                      GError **error);
+/* TRUE for a run that falls to another shard and is not in the store. */
+gboolean campaign_run_is_elsewhere(const CampaignRun *run);
+/* In this process, the experiment of a run with these overrides (may be NULL) on top of the
+ * campaign's, and its operators' times, with all that the campaign knows of both. Caller frees. */
+Experiment *campaign_experiment(const Campaign *campaign, const char *const *overrides,
+                                GError **error);
+OpCosts *campaign_costs(Campaign *campaign, const Experiment *experiment, GError **error);
+
+#endif

@@ -1,0 +1,354 @@
+#include "analysis/search/search_private.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Candidates of a round, after which is decided what is left out. */
+#define ROUND_GUIDED 8
+#define ROUND_ENOUGH 32 /* of an exhaustive search that may end early */
+
+const char *candidate_fate_name(CandidateFate fate) {
+    static const char *const names[N_FATES] = {
+        [FATE_RANKED] = "ranked",      [FATE_LIMIT] = "limit",   [FATE_BOUND] = "bound",
+        [FATE_REFUSED] = "refused",    [FATE_BROKEN] = "broken", [FATE_UNNEEDED] = "unneeded",
+        [FATE_ELSEWHERE] = "elsewhere"};
+
+    return names[fate];
+}
+
+void search_result_free(SearchResult *result) {
+    if (result == NULL)
+        return;
+    for (gsize i = 0; i < result->n; i++)
+        outcome_clear(&result->candidates[i].outcome);
+    g_free(result->candidates);
+    g_free(result->ranking);
+    g_free(result->front);
+    g_free(result);
+}
+
+static SearchResult *result_new(const SearchSetup *setup) {
+    const GPtrArray *points = setup->space->points;
+    SearchResult *result = g_new0(SearchResult, 1);
+
+    result->n = points->len;
+    result->candidates = g_new0(Candidate, result->n);
+    result->ranking = g_new0(gsize, result->n);
+    result->front = g_new0(gsize, result->n);
+    result->best = NO_CANDIDATE;
+    for (gsize i = 0; i < result->n; i++) {
+        Candidate *candidate = &result->candidates[i];
+        candidate->point = points->pdata[i];
+        candidate->fate = FATE_UNNEEDED;
+        candidate->by = NO_CANDIDATE;
+        outcome_init(&candidate->outcome);
+        for (guint f = 0; f < N_FIGURES; f++)
+            candidate->best_figures[f] = NAN;
+    }
+    return result;
+}
+
+const char **search_settings(const SearchSetup *setup, const SearchPoint *point) {
+    GPtrArray *all = g_ptr_array_new();
+
+    for (guint i = 0; setup->settings != NULL && setup->settings[i] != NULL; i++)
+        g_ptr_array_add(all, (gpointer)setup->settings[i]);
+    for (guint i = 0; point->settings[i] != NULL; i++)
+        g_ptr_array_add(all, point->settings[i]);
+    g_ptr_array_add(all, NULL);
+    return (const char **)g_ptr_array_free(all, FALSE);
+}
+
+/* --- progress */
+
+struct SearchProgress {
+    const Objectives *objectives; /* of the search under way */
+    double best[N_FIGURES];
+    gboolean found;
+};
+
+SearchProgress *search_progress_new(void) {
+    return g_new0(SearchProgress, 1);
+}
+
+void search_progress_free(SearchProgress *progress) {
+    g_free(progress);
+}
+
+void search_progress_begin(SearchProgress *progress, const Objectives *objectives) {
+    if (progress == NULL)
+        return;
+    progress->objectives = objectives;
+    progress->found = FALSE;
+}
+
+char *search_progress_best(gpointer data, const CampaignRun *run) {
+    SearchProgress *progress = data;
+    const double *figures = run->outcome.figures;
+
+    if (progress->objectives == NULL || run->outcome.status != OUTCOME_OK ||
+        objectives_broken_limit(progress->objectives, figures) != NULL)
+        return NULL;
+    Figure figure = progress->objectives->figures[0];
+    if (progress->found && objective_compare(figure, figures[figure], progress->best[figure]) >= 0)
+        return NULL;
+    memcpy(progress->best, figures, sizeof progress->best);
+    progress->found = TRUE;
+    g_autofree char *value = objective_text(figure, figures[figure]);
+    return g_strdup_printf("best: %s", value);
+}
+
+/* --- simulating */
+
+static void take(const SearchSetup *setup, SearchResult *result, Candidate *candidate,
+                 CampaignRun *run) {
+    outcome_clear(&candidate->outcome);
+    candidate->outcome = run->outcome;
+    outcome_init(&run->outcome);
+    if (campaign_run_is_elsewhere(&(CampaignRun){.outcome = candidate->outcome})) {
+        candidate->fate = FATE_ELSEWHERE;
+        return;
+    }
+    result->simulated++;
+    if (candidate->outcome.status != OUTCOME_OK) {
+        candidate->fate = candidate->outcome.status == OUTCOME_REFUSED ? FATE_REFUSED : FATE_BROKEN;
+        return;
+    }
+    result->events += candidate->outcome.figures[FIGURE_EVENTS];
+    candidate->fate = objectives_broken_limit(setup->objectives, candidate->outcome.figures) == NULL
+                          ? FATE_RANKED
+                          : FATE_LIMIT;
+}
+
+/* Simulates the candidates of these indices and ranks all that is known. */
+static gboolean simulate(const SearchSetup *setup, SearchResult *result, const GArray *indices,
+                         GError **error) {
+    g_autofree CampaignRun *runs = g_new0(CampaignRun, indices->len);
+    g_autofree char *label =
+        setup->label == NULL ? g_strdup_printf("round %u", result->rounds + 1)
+                             : g_strdup_printf("%s, round %u", setup->label, result->rounds + 1);
+
+    for (guint i = 0; i < indices->len; i++)
+        runs[i].overrides = (char **)search_settings(
+            setup, result->candidates[g_array_index(indices, gsize, i)].point);
+    gboolean done = campaign_run(setup->campaign, runs, indices->len, label, error);
+    for (guint i = 0; i < indices->len; i++) {
+        if (done)
+            take(setup, result, &result->candidates[g_array_index(indices, gsize, i)], &runs[i]);
+        outcome_clear(&runs[i].outcome);
+        g_free(runs[i].overrides);
+    }
+    result->rounds++;
+    search_rank(setup, result);
+    return done;
+}
+
+static gboolean has_enough(const SearchSetup *setup, const SearchResult *result) {
+    Figure figure = setup->objectives->figures[0];
+
+    return !isnan(setup->enough) && result->best != NO_CANDIDATE &&
+           objective_compare(figure, result->candidates[result->best].outcome.figures[figure],
+                             setup->enough) <= 0;
+}
+
+/* --- exhaustive */
+
+static gboolean search_exhaustively(const SearchSetup *setup, SearchResult *result,
+                                    GError **error) {
+    gsize round = isnan(setup->enough) ? result->n : ROUND_ENOUGH;
+
+    for (gsize at = 0; at < result->n && !has_enough(setup, result); at += round) {
+        g_autoptr(GArray) indices = g_array_new(FALSE, FALSE, sizeof(gsize));
+        for (gsize i = at; i < MIN(at + round, result->n); i++)
+            g_array_append_val(indices, i);
+        if (!simulate(setup, result, indices, error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+/* --- guided */
+
+/* A limit on the side to which the bound is optimistic: breaking that, it breaks all. */
+static gboolean bound_breaks_limit(const Objectives *objectives, const double *optimistic) {
+    for (guint i = 0; i < objectives->limits->len; i++) {
+        const FigureLimit *limit = &g_array_index(objectives->limits, FigureLimit, i);
+        gboolean same_side = limit->at_most != figure_info(limit->figure)->larger_is_better;
+        if ((same_side || limit->figure == FIGURE_CLUSTERS) &&
+            !figure_limit_kept(limit, optimistic))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+/* Leaves out what no simulation can bring onto the front. A plan that beats the bound beats all
+ * that the candidate can reach, so the front and the best stay what they would be with it. */
+static void discard(const SearchSetup *setup, SearchResult *result) {
+    double optimistic[N_FIGURES];
+
+    for (gsize i = 0; i < result->n; i++) {
+        Candidate *candidate = &result->candidates[i];
+        if (candidate->fate != FATE_UNNEEDED)
+            continue;
+        search_optimistic(candidate, optimistic);
+        if (bound_breaks_limit(setup->objectives, optimistic))
+            candidate->fate = FATE_BOUND;
+        for (gsize j = 0; j < result->n_front && candidate->fate == FATE_UNNEEDED; j++) {
+            const Candidate *other = &result->candidates[result->front[j]];
+            if (!search_beats(setup, other, other->outcome.figures, candidate, optimistic))
+                continue;
+            candidate->fate = FATE_BOUND;
+            candidate->by = result->front[j];
+        }
+    }
+}
+
+typedef struct Picking {
+    const SearchSetup *setup;
+    const SearchResult *result;
+    const guint *places; /* a candidate, where bounds are equal */
+    guint objective;     /* that orders; the others follow */
+} Picking;
+
+static gint by_bound(gconstpointer a, gconstpointer b, gpointer data) {
+    const Picking *picking = data;
+    const Candidate *first = &picking->result->candidates[*(const gsize *)a];
+    const Candidate *second = &picking->result->candidates[*(const gsize *)b];
+    double optimistic[2][N_FIGURES];
+
+    search_optimistic(first, optimistic[0]);
+    search_optimistic(second, optimistic[1]);
+    Figure figure = picking->setup->objectives->figures[picking->objective];
+    int order = objective_compare(figure, optimistic[0][figure], optimistic[1][figure]);
+    guint place = picking->places[*(const gsize *)a], other = picking->places[*(const gsize *)b];
+    if (order != 0 || place != other)
+        return order != 0 ? order : place < other ? -1 : 1;
+    return search_order(picking->setup, first, optimistic[0], second, optimistic[1]);
+}
+
+static GArray *left_over(const SearchResult *result) {
+    GArray *left = g_array_new(FALSE, FALSE, sizeof(gsize));
+
+    for (gsize i = 0; i < result->n; i++)
+        if (result->candidates[i].fate == FATE_UNNEEDED)
+            g_array_append_val(left, i);
+    return left;
+}
+
+/* The next round: the most promising by their bounds, in turn for each objective. */
+static GArray *pick(const SearchSetup *setup, const SearchResult *result, const guint *places) {
+    guint n = setup->objectives->n;
+    Picking picking = {setup, result, places, 0};
+    GArray *round = g_array_new(FALSE, FALSE, sizeof(gsize));
+    g_autofree gboolean *taken = g_new0(gboolean, result->n);
+    g_autoptr(GPtrArray) orders = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
+
+    for (picking.objective = 0; picking.objective < n; picking.objective++) {
+        GArray *order = left_over(result);
+        g_array_sort_with_data(order, by_bound, &picking);
+        g_ptr_array_add(orders, order);
+    }
+    guint left = ((GArray *)orders->pdata[0])->len;
+    for (guint i = 0; i < left * n && round->len < ROUND_GUIDED; i++) {
+        gsize index = g_array_index((GArray *)orders->pdata[i % n], gsize, i / n);
+        if (taken[index])
+            continue;
+        taken[index] = TRUE;
+        g_array_append_val(round, index);
+    }
+    return round;
+}
+
+/* The candidates that share the best bound of the first objective. */
+static GArray *tied(const SearchSetup *setup, const SearchResult *result) {
+    Figure figure = setup->objectives->figures[0];
+    GArray *left = left_over(result), *same = g_array_new(FALSE, FALSE, sizeof(gsize));
+    double optimistic[N_FIGURES], best = NAN;
+
+    for (guint i = 0; i < left->len; i++) {
+        gsize index = g_array_index(left, gsize, i);
+        search_optimistic(&result->candidates[index], optimistic);
+        int order = objective_compare(figure, optimistic[figure], best);
+        if (order < 0) {
+            g_array_set_size(same, 0);
+            best = optimistic[figure];
+        }
+        if (order <= 0)
+            g_array_append_val(same, index);
+    }
+    g_array_unref(left);
+    return same;
+}
+
+/* Where bounds do not tell the most promising apart, slices of the workload do. */
+static gboolean order_tied(const SearchSetup *setup, SearchResult *result, guint *places,
+                           GError **error) {
+    g_autoptr(GArray) same = tied(setup, result);
+
+    return same->len <= 2 * ROUND_GUIDED || search_slices_order(setup, result, same, places, error);
+}
+
+static gboolean search_guided(const SearchSetup *setup, SearchResult *result, GError **error) {
+    g_autofree guint *places = g_new0(guint, result->n);
+
+    if (!search_bounds_fill(setup, result, error))
+        return FALSE;
+    discard(setup, result);
+    if (!order_tied(setup, result, places, error))
+        return FALSE;
+    for (; !has_enough(setup, result); discard(setup, result)) {
+        g_autoptr(GArray) round = pick(setup, result, places);
+        if (round->len == 0)
+            return TRUE;
+        if (!simulate(setup, result, round, error))
+            return FALSE;
+    }
+    return TRUE;
+}
+
+SearchResult *search_run(const SearchSetup *setup, GError **error) {
+    g_autoptr(SearchResult) result = result_new(setup);
+    gboolean done = TRUE;
+
+    search_progress_begin(setup->progress, setup->objectives);
+    if (setup->method == SEARCH_EXHAUSTIVE)
+        done = search_exhaustively(setup, result, error);
+    if (setup->method == SEARCH_GUIDED)
+        done = search_guided(setup, result, error);
+    search_progress_begin(setup->progress, NULL);
+    if (!done)
+        return NULL;
+    for (gsize i = 0; i < result->n; i++)
+        result->fates[result->candidates[i].fate]++;
+    return g_steal_pointer(&result);
+}
+
+/* --- a plan in words */
+
+static void add_degree(GString *out, const char *name, guint64 degree) {
+    if (degree > 1)
+        g_string_append_printf(out, " %s%" G_GUINT64_FORMAT, name, degree);
+}
+
+char *search_plan_text(const Policy *policy) {
+    GString *out = g_string_new(NULL);
+    const DecodeSpec *decode = &policy->decode;
+
+    if (policy->pools > 1)
+        g_string_append_printf(out, "%" G_GUINT64_FORMAT " pools: ", policy->pools);
+    if (policy->mode == MODE_PBD) {
+        g_string_append_printf(out, "prefill %" G_GUINT64_FORMAT "x%" G_GUINT64_FORMAT,
+                               policy->prefill.dp, policy->prefill.pp);
+        add_degree(out, "batch", policy->prefill.micro_batch);
+        add_degree(out, "chunk", policy->prefill.chunk_tokens);
+        g_string_append_printf(out, ", buffer %" G_GUINT64_FORMAT ", ", policy->buffer.clusters);
+    }
+    g_string_append_printf(out, "%s tp%" G_GUINT64_FORMAT, policy_decode_key(policy->mode),
+                           decode->tp);
+    add_degree(out, "pp", decode->pp);
+    g_string_append_printf(out, " dp%" G_GUINT64_FORMAT ", slots %" G_GUINT64_FORMAT, decode->dp,
+                           decode->slots);
+    if (policy->mode == MODE_COLOCATED && decode->chunk_tokens > 0)
+        g_string_append_printf(out, ", chunk %" G_GUINT64_FORMAT, decode->chunk_tokens);
+    return g_string_free(out, FALSE);
+}

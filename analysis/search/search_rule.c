@@ -1,0 +1,82 @@
+#include "analysis/search/search_rule.h"
+
+#include "policies/analytic_rule.h"
+#include <math.h>
+
+void search_rule_free(SearchRule *rule) {
+    if (rule == NULL)
+        return;
+    outcome_clear(&rule->outcome);
+    g_strfreev(rule->settings);
+    g_free(rule->why);
+    g_free(rule->plan);
+    g_free(rule->readings);
+    g_free(rule);
+}
+
+static char *readings_text(AnalyticSwitches switches) {
+    return g_strdup_printf(
+        "S_max = %s, D_emb of KV = %s",
+        switches.context == ANALYTIC_CONTEXT_MODEL ? "the model's context" : "prompt + generated",
+        switches.kv_width == ANALYTIC_KV_HEADS ? "kv_heads * head_dim" : "hidden");
+}
+
+/* FALSE, with 'why', where the rule has no plan. */
+static gboolean apply(SearchRule *rule, const Experiment *experiment) {
+    const WorkloadFacts *facts = &experiment->facts;
+    double requests = (double)facts->requests;
+    AnalyticInputs inputs = {.model = experiment->model,
+                             .platform = experiment->platform,
+                             .policy = experiment->policy,
+                             .prompt_tokens = (double)facts->prompt_tokens / requests,
+                             .output_tokens = (double)facts->output_tokens / requests,
+                             .switches = search_spec_analytic(experiment->search)};
+    g_autoptr(GError) error = NULL;
+    g_auto(AnalyticPlan) plan = {0};
+
+    if (analytic_rule(&inputs, &plan, &error)) {
+        rule->settings = g_strdupv(plan.point.settings);
+        return TRUE;
+    }
+    rule->why = g_strdup(error->message);
+    return FALSE;
+}
+
+static gboolean simulate(SearchRule *rule, const SearchSetup *setup, GError **error) {
+    SearchPoint point = {.settings = rule->settings};
+    g_autofree const char **settings = search_settings(setup, &point);
+    CampaignRun run = {.overrides = (char **)settings};
+    g_autoptr(Experiment) experiment = campaign_experiment(setup->campaign, settings, NULL);
+
+    if (experiment != NULL)
+        rule->plan = search_plan_text(experiment->policy);
+    gboolean done = campaign_run(setup->campaign, &run, 1, "analytic rule", error);
+    rule->outcome = run.outcome;
+    if (rule->outcome.status != OUTCOME_OK)
+        rule->why = g_strdup(rule->outcome.reason);
+    return done;
+}
+
+SearchRule *search_rule_new(const SearchSetup *setup, GError **error) {
+    g_autoptr(SearchRule) rule = g_new0(SearchRule, 1);
+    g_autoptr(Experiment) experiment = campaign_experiment(setup->campaign, setup->settings, error);
+
+    outcome_init(&rule->outcome);
+    if (experiment == NULL)
+        return NULL;
+    rule->readings = readings_text(search_spec_analytic(experiment->search));
+    if (apply(rule, experiment) && !simulate(rule, setup, error))
+        return NULL;
+    return g_steal_pointer(&rule);
+}
+
+double search_rule_regret(const SearchRule *rule, const SearchSetup *setup,
+                          const SearchResult *result) {
+    Figure figure = setup->objectives->figures[0];
+
+    if (rule->why != NULL || result->best == NO_CANDIDATE)
+        return NAN;
+    double best = result->candidates[result->best].outcome.figures[figure];
+    double rules = rule->outcome.figures[figure];
+    return figure_info(figure)->larger_is_better ? best / rules : rules / best;
+}
