@@ -11,6 +11,7 @@
 #include "analysis/run/token_check.h"
 #include "analysis/run/token_log.h"
 #include "analysis/run/wafer_numbers.h"
+#include "analysis/timeline/chrome_trace.h"
 #include "analysis/timeline/timeline.h"
 #include "workloads/input_error.h"
 #include <math.h>
@@ -168,10 +169,11 @@ static gboolean timeline_open(Run *run, GError **error) {
                                .from_s = window->from_s,
                                .to_s = window->to_s > 0 ? window->to_s : INFINITY};
     g_autofree char *path = output_folder_file(run->folder, "trace.json");
-    run->timeline = timeline_new(path, &options, error);
-    if (run->timeline == NULL) {
+    TraceSink *sink = chrome_trace_new(path, error);
+    if (sink == NULL) {
         return FALSE;
     }
+    run->timeline = timeline_new(sink, &options);
     g_ptr_array_add(run->observers, timeline_observer(run->timeline));
     return TRUE;
 }

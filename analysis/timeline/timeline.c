@@ -11,7 +11,7 @@ enum { PROCESS_NETWORK = 1, PROCESS_REQUESTS, PROCESS_SYSTEM };
 
 struct Timeline {
     Observer observer;
-    TraceWriter *writer;
+    TraceSink *sink;
     const Plan *plan;
     gboolean ranks;
     gint64 from_ns, to_ns;
@@ -40,7 +40,7 @@ static gboolean in_window(const Timeline *timeline, gint64 start_ns, gint64 end_
 static void set_counter(Timeline *timeline, TimelineCounter *counter, gint64 now_ns,
                         guint64 value) {
     if (now_ns <= timeline->to_ns)
-        timeline_counter_set(counter, timeline->writer, MAX(now_ns, timeline->from_ns), value);
+        timeline_counter_set(counter, timeline->sink, MAX(now_ns, timeline->from_ns), value);
 }
 
 static void set_waiting(Timeline *timeline, const Event *event, guint64 waiting) {
@@ -58,7 +58,7 @@ static gboolean put_slice(Timeline *timeline, TraceEvent *slice) {
     slice->phase = TRACE_SLICE;
     if (!in_window(timeline, slice->start_ns, slice->end_ns))
         return FALSE;
-    trace_writer_put(timeline->writer, slice);
+    trace_sink_put(timeline->sink, slice);
     return TRUE;
 }
 
@@ -73,10 +73,10 @@ static void put_phase(Timeline *timeline, const Event *event, const char *name, 
     gint64 end_ns = number_nanoseconds(event->time_s);
     if (end_ns == phase.start_ns || !in_window(timeline, phase.start_ns, end_ns))
         return;
-    trace_writer_put(timeline->writer, &phase);
+    trace_sink_put(timeline->sink, &phase);
     phase.phase = TRACE_ASYNC_END;
     phase.start_ns = end_ns;
-    trace_writer_put(timeline->writer, &phase);
+    trace_sink_put(timeline->sink, &phase);
 }
 
 static RequestFlow *flow_of(const Timeline *timeline, const Event *event) {
@@ -229,7 +229,7 @@ static guint lane_thread(Timeline *timeline, TransferPurpose purpose, guint lane
     guint thread = ++timeline->network_threads;
     g_array_append_val(threads, thread);
     g_autofree char *name = g_strdup_printf("%s %u", transfer_purpose_name(purpose), lane);
-    trace_writer_name_thread(timeline->writer, process_of(timeline, PROCESS_NETWORK), thread, name);
+    trace_sink_name_thread(timeline->sink, process_of(timeline, PROCESS_NETWORK), thread, name);
     return thread;
 }
 
@@ -294,7 +294,7 @@ static void notify(Observer *observer, const Event *event) {
         [EVENT_BACKPRESSURE] = on_backpressure,
     };
     Timeline *timeline = (Timeline *)observer;
-    timeline_flows_write(timeline->flows, timeline->writer, event->time_s);
+    timeline_flows_write(timeline->flows, timeline->sink, event->time_s);
     if (handlers[event->kind] != NULL)
         handlers[event->kind](timeline, event);
 }
@@ -311,13 +311,13 @@ static void name_stage(Timeline *timeline, guint process, const ReplicaPlan *rep
     guint thread = stage_thread(timeline, replica, stage);
     if (!timeline->ranks) {
         g_autofree char *name = g_strdup_printf("stage %u (tp %u)", stage, plan->tp);
-        trace_writer_name_thread(timeline->writer, process, thread, name);
+        trace_sink_name_thread(timeline->sink, process, thread, name);
         return;
     }
     for (guint rank = 0; rank < plan->tp; rank++) {
         g_autofree char *name =
             g_strdup_printf("stage %u rank %u (cluster %u)", stage, rank, plan->clusters[rank]);
-        trace_writer_name_thread(timeline->writer, process, thread + rank, name);
+        trace_sink_name_thread(timeline->sink, process, thread + rank, name);
     }
 }
 
@@ -326,7 +326,7 @@ static void name_replicas(Timeline *timeline) {
         const ReplicaPlan *replica = &timeline->plan->replicas[i];
         g_autofree char *name = g_strdup_printf("pool %u %s %u", replica->pool,
                                                 replica_role_name(replica->role), replica->index);
-        trace_writer_name_process(timeline->writer, i + 1, name);
+        trace_sink_name_process(timeline->sink, i + 1, name);
         for (guint stage = 0; stage < replica->n_stages; stage++)
             name_stage(timeline, i + 1, replica, stage);
     }
@@ -337,11 +337,11 @@ static void name_others(Timeline *timeline) {
                                         [PROCESS_REQUESTS] = "requests",
                                         [PROCESS_SYSTEM] = "system"};
     for (guint which = PROCESS_NETWORK; which <= PROCESS_SYSTEM; which++)
-        trace_writer_name_process(timeline->writer, process_of(timeline, which), names[which]);
+        trace_sink_name_process(timeline->sink, process_of(timeline, which), names[which]);
     for (guint pool = 0; pool < timeline->n_pools && timeline->plan->n_buffers > 0; pool++) {
         g_autofree char *name = g_strdup_printf("admission of pool %u", pool);
-        trace_writer_name_thread(timeline->writer, process_of(timeline, PROCESS_SYSTEM), pool + 1,
-                                 name);
+        trace_sink_name_thread(timeline->sink, process_of(timeline, PROCESS_SYSTEM), pool + 1,
+                               name);
     }
 }
 
@@ -369,13 +369,10 @@ static gint64 window_nanoseconds(double seconds) {
     return seconds < 9e9 ? number_nanoseconds(seconds) : G_MAXINT64;
 }
 
-Timeline *timeline_new(const char *path, const TimelineOptions *options, GError **error) {
-    TraceWriter *writer = trace_writer_new(path, error);
-    if (writer == NULL)
-        return NULL;
+Timeline *timeline_new(TraceSink *sink, const TimelineOptions *options) {
     Timeline *timeline = g_new0(Timeline, 1);
     timeline->observer = (Observer){notify, sample, .wants_steps = TRUE, .wants_transfers = TRUE};
-    timeline->writer = writer;
+    timeline->sink = sink;
     timeline->plan = options->plan;
     timeline->ranks = options->ranks;
     timeline->from_ns = window_nanoseconds(options->from_s);
@@ -403,19 +400,19 @@ static void flush_counters(Timeline *timeline, gint64 end_ns) {
     for (guint i = 0; i < timeline->plan->n_replicas; i++) {
         if (timeline->busy_until_ns[i] >= 0)
             set_counter(timeline, &timeline->batches[i], timeline->busy_until_ns[i], 0);
-        timeline_counter_flush(&timeline->batches[i], timeline->writer);
+        timeline_counter_flush(&timeline->batches[i], timeline->sink);
     }
     for (guint i = 0; i < G_N_ELEMENTS(counters); i++)
-        timeline_counter_flush(counters[i], timeline->writer);
+        timeline_counter_flush(counters[i], timeline->sink);
 }
 
 gboolean timeline_finish(Timeline *timeline, double end_s, GError **error) {
     gint64 end_ns = number_nanoseconds(end_s);
-    timeline_flows_write(timeline->flows, timeline->writer, INFINITY);
+    timeline_flows_write(timeline->flows, timeline->sink, INFINITY);
     for (guint pool = 0; pool < timeline->n_pools; pool++)
         put_pause(timeline, pool, end_ns);
     flush_counters(timeline, end_ns);
-    return trace_writer_finish(timeline->writer, error);
+    return trace_sink_finish(timeline->sink, error);
 }
 
 void timeline_free(Timeline *timeline) {
@@ -426,7 +423,7 @@ void timeline_free(Timeline *timeline) {
         g_array_unref(timeline->lane_threads[purpose]);
     }
     timeline_flows_free(timeline->flows);
-    trace_writer_free(timeline->writer);
+    trace_sink_free(timeline->sink);
     g_free(timeline->batches);
     g_free(timeline->busy_until_ns);
     g_free(timeline->paused_since_ns);

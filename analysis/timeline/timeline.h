@@ -1,11 +1,12 @@
-/* trace.json: the run in Chrome's trace-event format, streamed; opens in Perfetto. A process a
- * replica, a thread (track) a stage or each of its clusters; slices for prefill and decode steps,
- * all-reduces, KV migration, pulls and waiting; counters for queue, buffer and batch; flow arrows
- * that tie a request together. */
+/* The timeline of a serving run, streamed into a sink. A process a replica, a thread (track) a
+ * stage or each of its clusters; slices for prefill and decode steps, all-reduces, KV migration,
+ * pulls and waiting; counters for queue, buffer and batch; flow arrows that tie a request together.
+ */
 #ifndef ANALYSIS_TIMELINE_H
 #define ANALYSIS_TIMELINE_H
 
 #include "actors/event.h"
+#include "analysis/timeline/trace_sink.h"
 
 typedef struct TimelineOptions {
     const Plan *plan;
@@ -14,7 +15,8 @@ typedef struct TimelineOptions {
 } TimelineOptions;
 
 typedef struct Timeline Timeline;
-Timeline *timeline_new(const char *path, const TimelineOptions *options, GError **error);
+/* Takes the sink. */
+Timeline *timeline_new(TraceSink *sink, const TimelineOptions *options);
 Observer *timeline_observer(Timeline *timeline); /* wants steps and transfers */
 gboolean timeline_finish(Timeline *timeline, double end_s, GError **error);
 void timeline_free(Timeline *timeline);

@@ -2,7 +2,7 @@
 #ifndef ANALYSIS_TIMELINE_COUNTER_H
 #define ANALYSIS_TIMELINE_COUNTER_H
 
-#include "analysis/timeline/trace_writer.h"
+#include "analysis/timeline/trace_sink.h"
 
 typedef struct TimelineCounter {
     const char *name, *series; /* static text; "requests", "bytes" … */
@@ -15,9 +15,8 @@ typedef struct TimelineCounter {
 } TimelineCounter;
 
 /* Dates never go back. */
-void timeline_counter_set(TimelineCounter *counter, TraceWriter *writer, gint64 now_ns,
-                          guint64 value);
+void timeline_counter_set(TimelineCounter *counter, TraceSink *sink, gint64 now_ns, guint64 value);
 /* Writes a change that is still pending. */
-void timeline_counter_flush(TimelineCounter *counter, TraceWriter *writer);
+void timeline_counter_flush(TimelineCounter *counter, TraceSink *sink);
 
 #endif

@@ -71,7 +71,7 @@ static guint gather(const RequestFlow *flow, const FlowSlice *slices[N_FLOW_POIN
     return n;
 }
 
-static void write_flow(const RequestFlow *flow, TraceWriter *writer) {
+static void write_flow(const RequestFlow *flow, TraceSink *sink) {
     const FlowSlice *slices[N_FLOW_POINTS];
     if (flow->broken || !flow->passed[FLOW_PREFILL])
         return;
@@ -80,22 +80,22 @@ static void write_flow(const RequestFlow *flow, TraceWriter *writer) {
         TracePhase phase = i == 0       ? TRACE_FLOW_START
                            : i == n - 1 ? TRACE_FLOW_END
                                         : TRACE_FLOW_STEP;
-        trace_writer_put(writer, &(TraceEvent){.phase = phase,
-                                               .name = "request",
-                                               .category = "request",
-                                               .process = slices[i]->process,
-                                               .thread = slices[i]->thread,
-                                               .start_ns = slices[i]->start_ns,
-                                               .id = flow->id});
+        trace_sink_put(sink, &(TraceEvent){.phase = phase,
+                                           .name = "request",
+                                           .category = "request",
+                                           .process = slices[i]->process,
+                                           .thread = slices[i]->thread,
+                                           .start_ns = slices[i]->start_ns,
+                                           .id = flow->id});
     }
 }
 
-void timeline_flows_write(TimelineFlows *flows, TraceWriter *writer, double before_s) {
+void timeline_flows_write(TimelineFlows *flows, TraceSink *sink, double before_s) {
     for (RequestFlow *flow; (flow = g_queue_peek_head(&flows->ended)) != NULL;) {
         if (flow->ended_s >= before_s)
             return;
         g_queue_pop_head(&flows->ended);
-        write_flow(flow, writer);
+        write_flow(flow, sink);
         g_hash_table_remove(flows->open, &flow->id);
     }
 }

@@ -3,7 +3,7 @@
 #ifndef ANALYSIS_TIMELINE_FLOWS_H
 #define ANALYSIS_TIMELINE_FLOWS_H
 
-#include "analysis/timeline/trace_writer.h"
+#include "analysis/timeline/trace_sink.h"
 
 typedef enum {
     FLOW_PREFILL,   /* its first prefill slice */
@@ -43,6 +43,6 @@ void timeline_flows_drop(TimelineFlows *flows, guint64 id); /* forgets it withou
 /* The request completed. Its last slice may still be told at the same date, so the arrow waits for
  * timeline_flows_write with a later date. */
 void timeline_flows_end(TimelineFlows *flows, guint64 id, double now_s);
-void timeline_flows_write(TimelineFlows *flows, TraceWriter *writer, double before_s);
+void timeline_flows_write(TimelineFlows *flows, TraceSink *sink, double before_s);
 
 #endif

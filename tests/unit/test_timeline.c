@@ -1,3 +1,4 @@
+#include "analysis/timeline/chrome_trace.h"
 #include "analysis/timeline/timeline.h"
 #include "served_request_fixture.h"
 #include "workloads/yaml_reader.h"
@@ -31,8 +32,9 @@ static void open_timeline(Fixture *fixture, TimelineOptions options) {
     options.plan = &plan;
     g_autoptr(GError) error = NULL;
     fixture->path = g_strdup_printf("%s/timeline-%p.json", g_get_tmp_dir(), (void *)fixture);
-    fixture->timeline = timeline_new(fixture->path, &options, &error);
+    TraceSink *sink = chrome_trace_new(fixture->path, &error);
     g_assert_no_error(error);
+    fixture->timeline = timeline_new(sink, &options);
 }
 
 static void close_timeline(Fixture *fixture, double end_s) {

@@ -1,4 +1,4 @@
-#include "analysis/timeline/trace_writer.h"
+#include "analysis/timeline/chrome_trace.h"
 
 #include "analysis/output/json_text.h"
 #include "analysis/output/number_text.h"
@@ -7,32 +7,15 @@
 
 #define EVENT_MAX 2048 /* bytes: names and keys are short static texts */
 
-struct TraceWriter {
+typedef struct ChromeTrace {
+    TraceSink sink;
     TextFile *file;
     gboolean fresh; /* no event yet */
-};
+} ChromeTrace;
 
-TraceWriter *trace_writer_new(const char *path, GError **error) {
-    TextFile *file = text_file_new(path, error);
-    if (file == NULL)
-        return NULL;
-    TraceWriter *writer = g_new0(TraceWriter, 1);
-    writer->file = file;
-    writer->fresh = TRUE;
-    text_file_write(file, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[");
-    return writer;
-}
-
-void trace_writer_free(TraceWriter *writer) {
-    if (writer == NULL)
-        return;
-    text_file_free(writer->file);
-    g_free(writer);
-}
-
-static const char *separator(TraceWriter *writer) {
-    const char *text = writer->fresh ? "\n" : ",\n";
-    writer->fresh = FALSE;
+static const char *separator(ChromeTrace *trace) {
+    const char *text = trace->fresh ? "\n" : ",\n";
+    trace->fresh = FALSE;
     return text;
 }
 
@@ -54,6 +37,8 @@ static char *put_head(char *out, const TraceEvent *event) {
 static char *put_phase_fields(char *out, const TraceEvent *event) {
     if (event->phase == TRACE_COUNTER)
         return out;
+    if (event->phase == TRACE_MARK)
+        return text_put(out, ",\"s\":\"t\"");
     if (event->phase == TRACE_SLICE) {
         out = text_put(out, ",\"dur\":");
         return number_text_micros(out, event->end_ns - event->start_ns);
@@ -79,22 +64,23 @@ static char *put_arguments(char *out, const TraceArgument *arguments) {
     return out;
 }
 
-void trace_writer_put(TraceWriter *writer, const TraceEvent *event) {
-    char *out = text_file_reserve(writer->file, EVENT_MAX);
-    out = text_put(out, separator(writer));
+static void chrome_put(TraceSink *sink, const TraceEvent *event) {
+    ChromeTrace *trace = (ChromeTrace *)sink;
+    char *out = text_file_reserve(trace->file, EVENT_MAX);
+    out = text_put(out, separator(trace));
     out = put_head(out, event);
     out = put_phase_fields(out, event);
     out = put_arguments(out, event->arguments);
     *out++ = '}';
-    text_file_advance(writer->file, out);
+    text_file_advance(trace->file, out);
 }
 
 /* A metadata event ("M"): its name says what of process and thread is set. */
-static void put_metadata(TraceWriter *writer, const char *what, const char *ids,
+static void put_metadata(ChromeTrace *trace, const char *what, const char *ids,
                          const char *argument) {
     g_autofree char *line = g_strdup_printf("%s{\"ph\":\"M\",\"name\":\"%s\",%s,\"args\":{%s}}",
-                                            separator(writer), what, ids, argument);
-    text_file_write(writer->file, line);
+                                            separator(trace), what, ids, argument);
+    text_file_write(trace->file, line);
 }
 
 static char *name_argument(const char *name) {
@@ -103,23 +89,49 @@ static char *name_argument(const char *name) {
     return g_string_free(argument, FALSE);
 }
 
-void trace_writer_name_process(TraceWriter *writer, guint process, const char *name) {
+static void chrome_name_process(TraceSink *sink, guint process, const char *name) {
+    ChromeTrace *trace = (ChromeTrace *)sink;
     g_autofree char *ids = g_strdup_printf("\"pid\":%u,\"tid\":0", process);
     g_autofree char *argument = name_argument(name);
     g_autofree char *order = g_strdup_printf("\"sort_index\":%u", process);
-    put_metadata(writer, "process_name", ids, argument);
-    put_metadata(writer, "process_sort_index", ids, order);
+    put_metadata(trace, "process_name", ids, argument);
+    put_metadata(trace, "process_sort_index", ids, order);
 }
 
-void trace_writer_name_thread(TraceWriter *writer, guint process, guint thread, const char *name) {
+static void chrome_name_thread(TraceSink *sink, guint process, guint thread, const char *name) {
+    ChromeTrace *trace = (ChromeTrace *)sink;
     g_autofree char *ids = g_strdup_printf("\"pid\":%u,\"tid\":%u", process, thread);
     g_autofree char *argument = name_argument(name);
     g_autofree char *order = g_strdup_printf("\"sort_index\":%u", thread);
-    put_metadata(writer, "thread_name", ids, argument);
-    put_metadata(writer, "thread_sort_index", ids, order);
+    put_metadata(trace, "thread_name", ids, argument);
+    put_metadata(trace, "thread_sort_index", ids, order);
 }
 
-gboolean trace_writer_finish(TraceWriter *writer, GError **error) {
-    text_file_write(writer->file, "\n]}\n");
-    return text_file_finish(writer->file, error);
+static gboolean chrome_finish(TraceSink *sink, GError **error) {
+    ChromeTrace *trace = (ChromeTrace *)sink;
+    text_file_write(trace->file, "\n]}\n");
+    return text_file_finish(trace->file, error);
+}
+
+static void chrome_free(TraceSink *sink) {
+    ChromeTrace *trace = (ChromeTrace *)sink;
+
+    text_file_free(trace->file);
+    g_free(trace);
+}
+
+TraceSink *chrome_trace_new(const char *path, GError **error) {
+    TextFile *file = text_file_new(path, error);
+    if (file == NULL)
+        return NULL;
+    ChromeTrace *trace = g_new0(ChromeTrace, 1);
+    *trace = (ChromeTrace){.sink = {.put = chrome_put,
+                                    .name_process = chrome_name_process,
+                                    .name_thread = chrome_name_thread,
+                                    .finish = chrome_finish,
+                                    .free = chrome_free},
+                           .file = file,
+                           .fresh = TRUE};
+    text_file_write(file, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[");
+    return &trace->sink;
 }
