@@ -1,5 +1,6 @@
 /* One token after another on a mesh: the hidden vector along Y, the same in every column. */
 #include "actors/mesh/mesh_model_parts.h"
+#include "policies/mesh/kv_ledger.h"
 #include <math.h>
 #include <string.h>
 
@@ -74,46 +75,54 @@ static void token_put(ModelCore *state, LayerTiles *layer, KvToken *token) {
     g_free(token);
 }
 
-/* Whether row 'row' passes its oldest token up once a new one has come in at the last row: every
- * row that then has more than the one above it, all at the same time (WaferLLM 4.3). The counts
- * follow. */
-static gboolean *shifting_rows(guint *counts, guint side) {
-    gboolean *shifts = g_new0(gboolean, side + 1);
-
-    counts[side - 1]++;
-    for (guint row = side - 1; row > 0; row--)
-        shifts[row] = counts[row] > counts[row - 1];
-    for (guint row = side - 1; row > 0; row--) {
-        counts[row] -= (guint)shifts[row];
-        counts[row - 1] += (guint)shifts[row];
-    }
-    return shifts;
-}
-
-/* The new token's K and V enter at the last row, and the rows are balanced. */
-static void cache_token(ModelCore *state, LayerTiles *layer, const gboolean *shifts, const float *k,
-                        const float *v) {
+/* Where this core's row sends its oldest token up, and where the row below sends its own to. */
+static void pass_up(ModelCore *state, LayerTiles *layer) {
     const ModelRun *run = state->run;
     MeshCore *core = state->core;
-    const MeshSpec *spec = mesh_setup(run->mesh)->spec;
-    guint side = run->widths.side;
+    guint up = core->y * run->widths.side + core->x;
     gsize n = run->widths.kv;
 
-    if (core->y + 1 == side) {
-        g_autofree guint16 *keys = g_new(guint16, n), *values = g_new(guint16, n);
-        fp16_from_floats(keys, k, n);
-        fp16_from_floats(values, v, n);
-        append(layer->keys, keys, n);
-        append(layer->values, values, n);
-    }
-    if (shifts[core->y])
-        mesh_send(run->kv_up[core->y * side + core->x], mesh_wavelets(spec, DATA_TYPE_FP16, 2 * n),
-                  oldest_taken(layer, n));
-    if (core->y + 1 < side && shifts[core->y + 1])
-        token_put(state, layer,
-                  (KvToken *)mesh_receive(core, run->kv_up[(core->y + 1) * side + core->x]));
-    if (shifts[core->y])
-        mesh_send_wait(run->kv_up[core->y * side + core->x]);
+    mesh_send(run->kv_up[up], mesh_wavelets(mesh_setup(run->mesh)->spec, DATA_TYPE_FP16, 2 * n),
+              oldest_taken(layer, n));
+}
+
+static void take_from_below(ModelCore *state, LayerTiles *layer) {
+    const ModelRun *run = state->run;
+    MeshCore *core = state->core;
+    guint below = (core->y + 1) * run->widths.side + core->x;
+
+    token_put(state, layer, (KvToken *)mesh_receive(core, run->kv_up[below]));
+}
+
+static void token_enters(LayerTiles *layer, gsize n, const float *k, const float *v) {
+    g_autofree guint16 *keys = g_new(guint16, n), *values = g_new(guint16, n);
+
+    fp16_from_floats(keys, k, n);
+    fp16_from_floats(values, v, n);
+    append(layer->keys, keys, n);
+    append(layer->values, values, n);
+}
+
+/* The new token's K and V enter at the last row, and the last 'moves' rows each pass their oldest
+ * one up, all at the same time; one that had none waits for what it is to pass on. */
+static void cache_token(ModelCore *state, LayerTiles *layer, guint moves, const float *k,
+                        const float *v) {
+    const ModelRun *run = state->run;
+    guint row = state->core->y, side = run->widths.side;
+    gboolean passes = row + moves >= side;
+    gboolean takes = row + 1 < side && row + 1 + moves >= side;
+
+    if (row + 1 == side)
+        token_enters(layer, run->widths.kv, k, v);
+    gboolean waits = layer->keys->len == 0;
+    if (takes && waits)
+        take_from_below(state, layer);
+    if (passes)
+        pass_up(state, layer);
+    if (takes && !waits)
+        take_from_below(state, layer);
+    if (passes)
+        mesh_send_wait(run->kv_up[row * side + state->core->x]);
 }
 
 /* Heads over the tokens of this row of cores. */
@@ -148,7 +157,7 @@ static void find_maxima(const Attending *attending, float *maxima) {
     const ModelWidths *widths = &attending->state->run->widths;
     gsize side = widths->side, row = attending->state->core->y;
     g_autofree float *places = g_new0(float, widths->heads *side);
-    const guint *counts = attending->state->kv_rows;
+    const guint64 *counts = attending->state->kv_rows;
 
     for (gsize head = 0; head < widths->heads; head++) {
         float largest = -INFINITY;
@@ -214,8 +223,8 @@ static void add_bias(gsize n, const float *bias, float *y) {
         residual_add(n, bias, y);
 }
 
-static void attention_half(ModelCore *state, LayerTiles *layer, const gboolean *shifts,
-                           guint position, float *x) {
+static void attention_half(ModelCore *state, LayerTiles *layer, guint moves, guint position,
+                           float *x) {
     const ModelRun *run = state->run;
     const ModelWidths *widths = &run->widths;
     float theta = (float)run->setup->model->rope_theta;
@@ -236,7 +245,7 @@ static void attention_half(ModelCore *state, LayerTiles *layer, const gboolean *
     rope(widths->heads, widths->head_dim, position, theta, q);
     rope(widths->kv_heads, widths->head_dim, position, theta, k);
     model_pass_vectors(state, 1, widths->q + widths->kv);
-    cache_token(state, layer, shifts, k, v);
+    cache_token(state, layer, moves, k, v);
     attend(state, layer, q, attended);
     product(state, attended, layer->out_turned, shape_of(widths->q, hidden), out);
     sum(state, SUM_HIDDEN, out);
@@ -264,10 +273,10 @@ static void feed_forward_half(ModelCore *state, LayerTiles *layer, float *x) {
 
 void model_decode(ModelCore *state, guint position, float *x) {
     const ModelRun *run = state->run;
-    g_autofree gboolean *shifts = shifting_rows(state->kv_rows, run->widths.side);
+    guint moves = kv_shift(state->kv_rows, run->widths.side); /* WaferLLM 4.3 */
 
     for (guint layer = 0; layer < run->setup->model->layers; layer++) {
-        attention_half(state, &state->layers[layer], shifts, position, x);
+        attention_half(state, &state->layers[layer], moves, position, x);
         feed_forward_half(state, &state->layers[layer], x);
     }
 }

@@ -69,8 +69,8 @@ typedef struct ModelCore {
     LayerTiles *layers;
     float *head; /* hidden tile of the row × vocabulary tile of the column */
     float *final_norm;
-    guint *kv_rows; /* tokens of KV that each row of cores holds */
-    float *sent;    /* its part of a vector that others still read */
+    guint64 *kv_rows; /* tokens of KV that each row of cores holds */
+    float *sent;      /* its part of a vector that others still read */
 } ModelCore;
 
 /* A stretch of a length over the mesh's side. */

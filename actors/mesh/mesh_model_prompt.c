@@ -271,7 +271,7 @@ void model_prompt(ModelCore *state, const MeshModelRequest *request, const Promp
         feed_forward_half(&prompt, &state->layers[layer]);
     }
     for (guint row = 0; row < run->widths.side; row++)
-        state->kv_rows[row] = (guint)model_stretch(run, plan->tokens, row).size;
+        state->kv_rows[row] = model_stretch(run, plan->tokens, row).size;
     turn_last(&prompt, x);
     g_free(prompt.x);
     g_free(prompt.normed);

@@ -86,7 +86,7 @@ void model_tiles_load(ModelCore *state) {
     state->head = tile_of(checkpoint_head(setup->checkpoint), hidden_y,
                           model_stretch(run, run->widths.vocab, x));
     state->final_norm = part_of(checkpoint_final_norm(setup->checkpoint), hidden_y);
-    state->kv_rows = g_new0(guint, run->widths.side);
+    state->kv_rows = g_new0(guint64, run->widths.side);
     state->sent = g_new(float, run->widths.hidden);
 }
 

@@ -33,10 +33,9 @@ void kv_ledger_free(KvLedger *ledger) {
     g_free(ledger);
 }
 
-/* From the last row upwards. Before the new token no row had more than the one above it, so a row
- * that passes nothing up ends it. */
-static guint shift_up(guint64 *tokens, guint rows) {
+guint kv_shift(guint64 *tokens, guint rows) {
     guint moves = 0;
+    tokens[rows - 1]++;
     for (guint row = rows - 1; row > 0 && tokens[row] > tokens[row - 1]; row--) {
         tokens[row]--;
         tokens[row - 1]++;
@@ -49,9 +48,12 @@ gboolean kv_ledger_add(KvLedger *ledger, guint *moves) {
     guint rows = ledger->setup.rows;
     if (!fits(ledger, ledger->tokens[rows - 1] + 1))
         return FALSE;
-    ledger->tokens[rows - 1]++;
+    guint moved = 0;
+    if (ledger->setup.rule == KV_SHIFT)
+        moved = kv_shift(ledger->tokens, rows);
+    else
+        ledger->tokens[rows - 1]++;
     ledger->total++;
-    guint moved = ledger->setup.rule == KV_SHIFT ? shift_up(ledger->tokens, rows) : 0;
     if (moves)
         *moves = moved;
     return TRUE;

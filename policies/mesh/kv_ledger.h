@@ -14,6 +14,12 @@ typedef enum {
 } KvRule;
 extern const char *const kv_rule_names[]; /* "concat", "shift", NULL */
 
+/* Rule shift: books a new token at the last row of 'tokens' (of each row) and passes tokens up,
+ * from the last row on. Before it no row has more than the one above it, so a row that passes
+ * nothing up ends it, and neither has one afterwards. Returns how many rows passed one: the last so
+ * many. */
+guint kv_shift(guint64 *tokens, guint rows);
+
 typedef struct KvLedgerSetup {
     KvRule rule;
     guint rows;            /* ≥ 1 */
