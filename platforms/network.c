@@ -177,6 +177,12 @@ static double least_share(const Platform *platform, GArray *links) {
     return share;
 }
 
+double network_all_reduce_send_seconds(const Platform *platform, double bytes) {
+    double bytes_per_s = platform->network.all_reduce.bytes_per_s;
+
+    return bytes_per_s > 0 ? bytes / bytes_per_s : 0;
+}
+
 void network_ring_all_reduce_line(const Platform *platform, const guint *clusters, guint n,
                                   double *fixed_s, double *per_byte_s) {
     g_assert(n >= 1);
@@ -195,8 +201,9 @@ void network_ring_all_reduce_line(const Platform *platform, const guint *cluster
         latency_s = MAX(latency_s, network_latency(platform, clusters[i], next));
     }
     double rounds = 2.0 * (n - 1);
-    *fixed_s = rounds * latency_s;
-    *per_byte_s = rounds / n / least_share(platform, crossed);
+    *fixed_s = rounds * latency_s + platform->network.all_reduce.latency_s;
+    *per_byte_s = MAX(rounds / n / least_share(platform, crossed),
+                      network_all_reduce_send_seconds(platform, rounds / n));
 }
 
 double network_ring_all_reduce_seconds(const Platform *platform, const guint *clusters, guint n,

@@ -28,13 +28,17 @@ double network_transfer_seconds(const Platform *platform, guint from, guint to, 
 
 /* A ring all-reduce of a vector over n clusters (in ring order): 2(n−1) rounds in each of which
  * every rank sends bytes/n to the next; a round takes the longest latency plus bytes/n over the
- * bandwidth that the most loaded link leaves each of its flows. 0 for n = 1.
+ * bandwidth that the most loaded link leaves each of its flows, or over that of
+ * 'network.all_reduce' where it is less, whose latency each all-reduce takes besides. 0 for n = 1.
  * Patarasu & Yuan 2009, "Bandwidth optimal all-reduce algorithms for clusters of workstations". */
 double network_ring_all_reduce_seconds(const Platform *platform, const guint *clusters, guint n,
                                        double bytes);
 /* Its two parts: seconds = fixed + bytes · per_byte. */
 void network_ring_all_reduce_line(const Platform *platform, const guint *clusters, guint n,
                                   double *fixed_s, double *per_byte_s);
+/* What a rank needs to send so many bytes in all-reduces, whatever the links give; 0 without
+ * 'network.all_reduce'. */
+double network_all_reduce_send_seconds(const Platform *platform, double bytes);
 
 G_END_DECLS
 

@@ -50,6 +50,9 @@ typedef struct NetworkSpec {
     guint64 nodes_per_leaf; /* fat tree: nodes under one leaf switch */
     guint64 uplinks;        /* fat tree: links from a leaf switch to the spine */
     LinkSpec uplink;        /* each of them */
+    LinkSpec all_reduce; /* what a rank reaches in all-reduces at most, each way (protocol, staging
+                            through CPUs), and what each one takes besides; a bandwidth of 0: what
+                            the links give, and nothing besides */
 } NetworkSpec;
 
 /* An operation of n elements on a core: issue + cycles · ⌈n / lanes⌉. */

@@ -75,6 +75,26 @@ static const YamlField link_fields[] = {
     REAL("latency", LinkSpec, latency_s, DIMENSION_SECONDS, 0, MAX_SECONDS, "of one pass"),
 };
 
+static const YamlField all_reduce_fields[] = {
+    REAL("bandwidth", LinkSpec, bytes_per_s, DIMENSION_BYTES_PER_S, YAML_ABOVE_ZERO, MAX_RATE,
+         "that a rank sends at in all-reduces, at most"),
+    {.key = "latency",
+     .kind = YAML_FIELD_REAL,
+     .offset = offsetof(LinkSpec, latency_s),
+     .dimension = DIMENSION_SECONDS,
+     .max = MAX_SECONDS,
+     .fallback = "0 us",
+     .help = "of an all-reduce, besides its messages"},
+};
+
+#define ALL_REDUCE_FIELD                                                                           \
+    {                                                                                              \
+        .key = "all_reduce", .kind = YAML_FIELD_SECTION,                                           \
+        .offset = offsetof(NetworkSpec, all_reduce), .fallback = YAML_OPTIONAL,                    \
+        .fields = all_reduce_fields, .n_fields = G_N_ELEMENTS(all_reduce_fields),                  \
+        .help = "what all-reduces reach, where that is less than the links give"                   \
+    }
+
 /* What a fat tree has too comes last. */
 #define STAR_FIELDS                                                                                \
     {.key = "topology",                                                                            \
@@ -86,7 +106,8 @@ static const YamlField link_fields[] = {
                 "of a cluster, to the other clusters of its processor"),                           \
         SECTION("port", NetworkSpec, port, link_fields,                                            \
                 "of a cluster, to all other processors (MPI)"),                                    \
-        SECTION("nic", NetworkSpec, nic, link_fields, "of a node, shared by its clusters")
+        SECTION("nic", NetworkSpec, nic, link_fields, "of a node, shared by its clusters"),        \
+        ALL_REDUCE_FIELD
 
 static const YamlField star_fields[] = {STAR_FIELDS};
 static const YamlField fat_tree_fields[] = {

@@ -69,7 +69,10 @@ static double all_reduce_s(const AnalyticInputs *inputs, guint64 tp) {
     const Platform *platform = inputs->platform;
     const LinkSpec *link =
         tp <= platform->clusters_per_processor ? &platform->network.local : &platform->network.port;
-    return all_reduce_bytes(inputs, tp) / link->bytes_per_s;
+    const LinkSpec *reached = &platform->network.all_reduce;
+    double bytes_per_s =
+        reached->bytes_per_s > 0 ? MIN(reached->bytes_per_s, link->bytes_per_s) : link->bytes_per_s;
+    return all_reduce_bytes(inputs, tp) / bytes_per_s + reached->latency_s;
 }
 
 /* The longer of arithmetic and memory traffic, on one cluster. */

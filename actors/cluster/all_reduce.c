@@ -81,10 +81,11 @@ static void send_chunk(const Rank *rank, guint round) {
     gboolean reducing = round < spec->ranks - 1;
     guint64 bytes =
         chunk_begin(spec, spec->bytes, chunk + 1) - chunk_begin(spec, spec->bytes, chunk);
-    double start_s = engine_now();
+    double start_s = engine_now(), begin_s = start_s + network_latency(spec->platform, from, to);
 
-    engine_sleep_until(start_s + network_latency(spec->platform, from, to));
+    engine_sleep_until(begin_s);
     engine_transfer_wait(engine_transfer_begin(topology_host(from), topology_host(to), bytes));
+    engine_sleep_until(begin_s + network_all_reduce_send_seconds(spec->platform, (double)bytes));
     if (spec->vectors)
         hand_over(rank, next, chunk, reducing);
     tell(rank, start_s, bytes, reducing);
@@ -98,6 +99,8 @@ static void rank_main(int argc, char **argv) {
     Ring *ring = rank->ring;
     guint rounds = 2 * (ring->spec->ranks - 1);
 
+    if (rounds > 0)
+        engine_sleep_until(ring->spec->platform->network.all_reduce.latency_s);
     for (guint round = 0; round < rounds; round++) {
         send_chunk(rank, round);
         while (rank->received <= round)

@@ -25,19 +25,24 @@ static double longest_hop_latency(const Stage *stage) {
 /* 2(n−1) rounds in which every rank sends an n-th of the vector to the next. */
 static void run_all_reduce(Stage *stage, const Op *op) {
     Ledger *ledger = stage->replica->simulation->ledger;
+    const Platform *platform = stage->replica->simulation->setup.platform;
     const StagePlan *plan = stage->plan;
     guint tp = plan->tp;
     double latency_s = longest_hop_latency(stage), start_s = engine_now();
     guint64 bytes = (guint64)(op->bytes_out / tp + 0.5);
     g_autofree EngineTransfer **messages = g_new(EngineTransfer *, tp);
+    double least_s = network_all_reduce_send_seconds(platform, op->bytes_out / tp);
+    pass(platform->network.all_reduce.latency_s);
     for (guint round = 0; round < 2 * (tp - 1); round++) {
         pass(latency_s);
+        double begin_s = engine_now();
         for (guint rank = 0; rank < tp; rank++)
             messages[rank] =
                 engine_transfer_begin(topology_host(plan->clusters[rank]),
                                       topology_host(plan->clusters[(rank + 1) % tp]), bytes);
         for (guint rank = 0; rank < tp; rank++)
             engine_transfer_wait(messages[rank]);
+        pass(begin_s + least_s - engine_now());
         ledger->bytes_sent[PURPOSE_ALL_REDUCE] += (double)(bytes * tp);
         ledger->bytes_received[PURPOSE_ALL_REDUCE] += (double)(bytes * tp);
     }

@@ -63,6 +63,11 @@ static double step_seconds(Stage *stage, const Step *step) {
                : seconds + stage_all_reduce_seconds(stage, step->prefill_tokens + step->decodes);
 }
 
+static void wait_until(Stage *stage, double date_s) {
+    while (engine_now() < date_s && !stage->replica->simulation->stopping)
+        wake_wait_until(stage->wake, date_s);
+}
+
 static void ring_flow_done(const Transfer *transfer, double time_s) {
     Stage *stage = transfer->data;
     (void)time_s;
@@ -71,7 +76,7 @@ static void ring_flow_done(const Transfer *transfer, double time_s) {
 }
 
 /* Every rank sends 2(n−1)/n of each vector to the next one, in 2(n−1) rounds of latency: as one
- * flow a rank for all vectors of the step. */
+ * flow a rank for all vectors of the step, which is at most as fast as all-reduces are. */
 static void all_reduce_flows(Stage *stage, const Step *step) {
     const StagePlan *plan = stage->plan;
     guint tp = plan->tp;
@@ -95,6 +100,7 @@ static void all_reduce_flows(Stage *stage, const Step *step) {
     }
     while (stage->transfers_pending > 0)
         wake_wait_until(stage->wake, INFINITY);
+    wait_until(stage, begin_s + network_all_reduce_send_seconds(platform, (double)bytes));
 }
 
 /* Where no flows run, the books are kept here. */
@@ -108,11 +114,6 @@ static void count_private_all_reduce(Stage *stage, const Step *step, guint64 ste
     ledger->bytes_sent[PURPOSE_ALL_REDUCE] += bytes;
     ledger->bytes_received[PURPOSE_ALL_REDUCE] += bytes;
     ledger->transfers[PURPOSE_ALL_REDUCE] += steps * vectors;
-}
-
-static void wait_until(Stage *stage, double date_s) {
-    while (engine_now() < date_s && !stage->replica->simulation->stopping)
-        wake_wait_until(stage->wake, date_s);
 }
 
 static void run_at_step_grain(Stage *stage, Step *step) {

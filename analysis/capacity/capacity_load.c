@@ -174,6 +174,8 @@ static void add_network(GPtrArray *settings, const NetworkSpec *network) {
     add_bandwidth(settings, "local", network->local.bytes_per_s);
     add_bandwidth(settings, "port", network->port.bytes_per_s);
     add_bandwidth(settings, "nic", network->nic.bytes_per_s);
+    if (network->all_reduce.bytes_per_s > 0)
+        add_bandwidth(settings, "all_reduce", network->all_reduce.bytes_per_s);
     if (network->topology == NETWORK_FAT_TREE)
         add_bandwidth(settings, "uplink", network->uplink.bytes_per_s);
 }

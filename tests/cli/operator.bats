@@ -107,6 +107,16 @@ load common
         and ((.sent_bytes / (2 * (.ranks - 1) * .vector_bytes) - 1) | fabs) < 1e-12)' <<<"$output"
 }
 
+@test "an all-reduce that is slower than its links takes the time of the formula too" {
+    sed '/^  nic:/i\  all_reduce: {bandwidth: 0.25 GB/s, latency: 40 us}' "$INFERGRID_SOURCE/platforms/mt3000.yaml" \
+        >slow.yaml
+    infergrid operator allreduce --platform ./slow.yaml --ranks 4 --bytes 1MB --json
+    equal "$status" 0
+    # 2 * 3/4 MB at 0.25 GB/s, six messages of 2 us, 40 us
+    jq -e '((.latency_s / 0.006052 - 1) | fabs) < 1e-9 and
+        ((.latency_s / .formula_s - 1) | fabs) < 1e-9' <<<"$output"
+}
+
 @test "numbers are right, for shapes that divide nothing too, and take no simulated time" {
     run_pair() {
         infergrid operator "$@" --json

@@ -159,9 +159,12 @@ static void test_saturated_pipeline_runs_at_its_slowest_stage(void) {
     assert_close(gap_s, slowest_s, 1e-6);
 }
 
+/* Where all-reduces reach less than the links give: a twentieth of them, and 40 us each. */
+#define SLOW_ALL_REDUCE                                                                            \
+    "platform.network.all_reduce.bandwidth=0.25 GB/s", "platform.network.all_reduce.latency=40 us"
+
 /* 2(n−1)/n · S/B + 2(n−1) · latency for each of 64 vectors a step, at both grains. */
-static void test_all_reduce_is_a_ring(gconstpointer grain) {
-    const char *const overrides[] = {grain, NULL};
+static void check_all_reduce(const char *const *overrides, double bytes_per_s, double each_s) {
     const char *text = HEADER "policy:\n  mode: colocated\n  max_context: 1024\n"
                               "  colocated: {tp: 4, dp: 1, slots: 1}\n"
                               "workload:\n  synthetic:\n    requests: 1\n"
@@ -172,11 +175,22 @@ static void test_all_reduce_is_a_ring(gconstpointer grain) {
     Machine machine = machine_new(text);
     const LinkSpec *local = &machine.experiment->platform->network.local;
     double tokens = 100 + 10, bytes = tokens * 4096 * 2;
-    double latency_s = 11 * 64 * 2 * 3 * 2 * local->latency_s; /* out of one, into the next */
-    double expected_s = 64 * 2 * 3.0 / 4 * bytes / local->bytes_per_s + latency_s;
+    double latency_s = 2 * 3 * 2 * local->latency_s; /* out of one, into the next */
+    double rate = bytes_per_s > 0 ? bytes_per_s : local->bytes_per_s;
+    double expected_s = 64 * 2 * 3.0 / 4 * bytes / rate + 11 * 64 * (latency_s + each_s);
     machine_clear(&machine);
     assert_close(result->stages[0].totals.all_reduce_s, expected_s, 1e-6);
     assert_close(result->ledger.bytes_sent[PURPOSE_ALL_REDUCE], 64 * bytes * 2 * 3, 1e-9);
+}
+
+static void test_all_reduce_is_a_ring(gconstpointer grain) {
+    const char *const overrides[] = {grain, NULL};
+    check_all_reduce(overrides, 0, 0);
+}
+
+static void test_slow_all_reduces_go_at_their_own_rate(gconstpointer grain) {
+    const char *const overrides[] = {grain, SLOW_ALL_REDUCE, NULL};
+    check_all_reduce(overrides, 0.25e9, 40e-6);
 }
 
 #define BATCH_OF(requests)                                                                         \
@@ -256,6 +270,10 @@ int main(int argc, char **argv) {
                          test_all_reduce_is_a_ring);
     g_test_add_data_func("/closed-forms/all-reduce/operator-grain", "policy.grain=operator",
                          test_all_reduce_is_a_ring);
+    g_test_add_data_func("/closed-forms/slow-all-reduce/step-grain", "policy.grain=step",
+                         test_slow_all_reduces_go_at_their_own_rate);
+    g_test_add_data_func("/closed-forms/slow-all-reduce/operator-grain", "policy.grain=operator",
+                         test_slow_all_reduces_go_at_their_own_rate);
     g_test_add_func("/closed-forms/data-parallel", test_twice_the_replicas_do_twice_the_work);
     g_test_add_func("/closed-forms/monotone", test_time_is_monotone);
     g_test_add_func("/closed-forms/energy", test_energy_is_power_times_time);

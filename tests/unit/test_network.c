@@ -192,6 +192,22 @@ static void test_ring_shares_the_memory_of_each_rank(void) {
     g_assert_cmpfloat_with_epsilon(seconds, 2 * 4e-6 + 1e9 / 3e9, 1e-12);
 }
 
+/* Staged through CPUs, a ring goes at its own pace where the links would allow more, and not faster
+ * than they do where they allow less. */
+static void test_ring_goes_at_most_at_the_rate_of_all_reduces(void) {
+    Platform platform = machine(NETWORK_STAR);
+    const guint clusters[] = {0, 4, 8, 12}, alone = 3;
+
+    platform.network.all_reduce = (LinkSpec){.bytes_per_s = 0.5e9, .latency_s = 13e-6};
+    double seconds = network_ring_all_reduce_seconds(&platform, clusters, 4, 1e9);
+    g_assert_cmpfloat_with_epsilon(seconds, 13e-6 + 6 * 24e-6 + 6.0 / 4 * 1e9 / 0.5e9, 1e-12);
+    platform.network.all_reduce.bytes_per_s = 100e9;
+    seconds = network_ring_all_reduce_seconds(&platform, clusters, 4, 1e9);
+    g_assert_cmpfloat_with_epsilon(seconds, 13e-6 + 6 * 24e-6 + 6.0 / 4 * 1e9 / 3e9, 1e-12);
+    g_assert_cmpfloat(network_ring_all_reduce_seconds(&platform, &alone, 1, 1e9), ==, 0);
+    g_assert_cmpfloat(network_all_reduce_send_seconds(&platform, 1e9), ==, 0.01);
+}
+
 static void test_ring_of_one_is_free(void) {
     Platform platform = machine(NETWORK_STAR);
     const guint alone = 3;
@@ -234,6 +250,8 @@ int main(int argc, char **argv) {
     g_test_add_func("/network/ring-shares-a-crowded-nic", test_ring_shares_a_crowded_nic);
     g_test_add_func("/network/ring-shares-the-memory-of-each-rank",
                     test_ring_shares_the_memory_of_each_rank);
+    g_test_add_func("/network/ring-goes-at-most-at-the-rate-of-all-reduces",
+                    test_ring_goes_at_most_at_the_rate_of_all_reduces);
     g_test_add_func("/network/ring-of-one-is-free", test_ring_of_one_is_free);
     g_test_add_func("/network/ring-is-its-line", test_ring_is_its_line);
     return g_test_run();

@@ -79,6 +79,7 @@ static void assert_same(const Platform *a, const Platform *b) {
     g_assert_cmpuint(a->network.nodes_per_leaf, ==, b->network.nodes_per_leaf);
     g_assert_cmpuint(a->network.uplinks, ==, b->network.uplinks);
     ASSERT_SAME_BYTES(a->network.uplink, b->network.uplink);
+    ASSERT_SAME_BYTES(a->network.all_reduce, b->network.all_reduce);
     ASSERT_SAME_BYTES(a->power, b->power);
     g_assert_cmpuint(a->sources->len, ==, b->sources->len);
     for (guint i = 0; i < a->sources->len; i++)
@@ -167,6 +168,28 @@ static void test_printed_platform_reads_back_the_same(void) {
         platform_write(second, 2, again);
         g_assert_cmpstr(again->str, ==, printed->str);
     }
+}
+
+static void test_what_all_reduces_reach_may_be_left_out(void) {
+    g_autofree char *text = machine_with(29, "  nic: {bandwidth: 12.5 GB/s, latency: 500 ns}\n"
+                                             "  all_reduce: {bandwidth: 0.25 GB/s}");
+    g_autofree char *without = machine_with(0, NULL);
+    g_autoptr(GError) error = NULL;
+    g_autoptr(Platform) platform = read_text(text, &error);
+    g_assert_no_error(error);
+    g_autoptr(Platform) plain = read_text(without, &error);
+    g_assert_cmpfloat(platform->network.all_reduce.bytes_per_s, ==, 0.25e9);
+    g_assert_cmpfloat(platform->network.all_reduce.latency_s, ==, 0);
+    g_assert_cmpfloat(plain->network.all_reduce.bytes_per_s, ==, 0);
+
+    g_autoptr(GString) printed = g_string_new(NULL);
+    platform_write(platform, 0, printed);
+    g_autoptr(Platform) again = read_text(printed->str, &error);
+    g_assert_no_error(error);
+    assert_same(platform, again);
+    g_string_truncate(printed, 0);
+    platform_write(plain, 0, printed);
+    g_assert_null(strstr(printed->str, "all_reduce"));
 }
 
 static void test_a_platform_without_sources_prints_a_valid_section(void) {
@@ -337,6 +360,8 @@ int main(int argc, char **argv) {
     g_test_add_func("/platform/peak-follows-the-data-type", test_peak_follows_the_data_type);
     g_test_add_func("/platform/printed-platform-reads-back-the-same",
                     test_printed_platform_reads_back_the_same);
+    g_test_add_func("/platform/what_all_reduces_reach_may_be_left_out",
+                    test_what_all_reduces_reach_may_be_left_out);
     g_test_add_func("/platform/a-platform-without-sources-prints-a-valid-section",
                     test_a_platform_without_sources_prints_a_valid_section);
     g_test_add_func("/platform/values-that-do-not-go-together-are-refused-at-their-place",
