@@ -41,6 +41,23 @@ void model_units_free(ModelUnits *units) {
     g_free(units);
 }
 
+static void copy_ranges(const GPtrArray *from, GPtrArray *to) {
+    for (guint i = 0; i < from->len; i++) {
+        const OpUnits *range = g_ptr_array_index(from, i);
+        OpUnits *copy = op_units_new(range->rows_to);
+        g_array_append_vals(copy->ops, range->ops->data, range->ops->len);
+        g_ptr_array_add(to, copy);
+    }
+}
+
+ModelUnits *model_units_copy(const ModelUnits *units, const Model *model) {
+    ModelUnits *copy = model_units_new(model, units->tp);
+    copy_ranges(units->layer, copy->layer);
+    copy_ranges(units->head, copy->head);
+    copy->most_fused_contexts = units->most_fused_contexts;
+    return copy;
+}
+
 const OpUnits *op_units_for(const GPtrArray *ranges, guint64 rows) {
     for (guint i = 0; i < ranges->len; i++) {
         const OpUnits *units = g_ptr_array_index(ranges, i);

@@ -36,6 +36,8 @@ typedef struct ModelUnits {
 ModelUnits *model_units_new(const Model *model, guint tp); /* without any units yet */
 void model_units_free(ModelUnits *units);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ModelUnits, model_units_free)
+/* The same units of an equal model, which is borrowed. */
+ModelUnits *model_units_copy(const ModelUnits *units, const Model *model);
 
 /* Of 'ranges' (layer or head) the one that covers 'rows'. */
 const OpUnits *op_units_for(const GPtrArray *ranges, guint64 rows);

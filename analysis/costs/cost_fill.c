@@ -3,7 +3,6 @@
 #include "analysis/costs/cost_points.h"
 #include "analysis/costs/cost_tables.h"
 #include "platforms/device.h"
-#include "policies/fusion_units.h"
 
 OpModes cost_fill_modes(const Policy *policy) {
     static const OpAttention attentions[] = {[ATTENTION_POLICY_UNFUSED] = OP_ATTENTION_UNFUSED,
@@ -136,7 +135,7 @@ static void add_units(const CostFillInput *input, OpCosts *costs) {
                                          .tp = tp,
                                          .fuse = input->policy->fusion == FUSION_ON,
                                          .attention = input->policy->attention};
-            op_costs_add_units(costs, fusion_units_new(&question));
+            op_costs_add_units(costs, cost_memo_units(input->memo, &question));
         }
 }
 

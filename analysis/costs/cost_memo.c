@@ -4,18 +4,26 @@
 #include <string.h>
 
 struct CostMemo {
-    GHashTable *tables; /* identity → OpCostTable, both owned */
-    GPtrArray *fresh;   /* identities, borrowed, of what a child has put; NULL in its parent */
+    GHashTable *tables;     /* identity → OpCostTable, both owned */
+    GHashTable *units;      /* identity → ModelUnits, both owned, of no model */
+    GPtrArray *fresh;       /* identities, borrowed, of tables that a child has put; NULL in its
+                               parent */
+    GPtrArray *fresh_units; /* … of units */
 };
 
 static void free_table(gpointer table) {
     op_cost_table_free(table);
 }
 
+static void free_units(gpointer units) {
+    model_units_free(units);
+}
+
 CostMemo *cost_memo_new(void) {
     CostMemo *memo = g_new0(CostMemo, 1);
 
     memo->tables = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_table);
+    memo->units = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_units);
     return memo;
 }
 
@@ -23,6 +31,8 @@ void cost_memo_free(CostMemo *memo) {
     if (memo == NULL)
         return;
     g_clear_pointer(&memo->fresh, g_ptr_array_unref);
+    g_clear_pointer(&memo->fresh_units, g_ptr_array_unref);
+    g_hash_table_unref(memo->units);
     g_hash_table_unref(memo->tables);
     g_free(memo);
 }
@@ -42,21 +52,88 @@ void cost_memo_put(CostMemo *memo, const OpCostTable *table, const char *identit
         g_ptr_array_add(memo->fresh, own);
 }
 
+/* Everything that units depend on. Caller frees. */
+static char *units_identity(const FusionUnitsInput *input) {
+    G_STATIC_ASSERT(sizeof(ClusterSpec) % sizeof(guint64) ==
+                    0); /* no padding: numbers of 8 bytes */
+    g_autoptr(GChecksum) checksum = g_checksum_new(G_CHECKSUM_SHA256);
+    g_autoptr(GString) model = g_string_new(NULL);
+    guint choice[] = {input->tp, input->fuse ? 1 : 0, input->attention};
+
+    model_write(input->model, 0, model);
+    g_checksum_update(checksum, (const guchar *)model->str, (gssize)model->len);
+    g_checksum_update(checksum, (const guchar *)input->cluster, sizeof *input->cluster);
+    g_checksum_update(checksum, (const guchar *)choice, sizeof choice);
+    return g_strdup(g_checksum_get_string(checksum));
+}
+
+/* Takes ownership of both. */
+static void units_put(CostMemo *memo, char *identity, ModelUnits *units) {
+    if (memo->fresh_units != NULL)
+        g_ptr_array_add(memo->fresh_units, identity);
+    g_hash_table_insert(memo->units, identity, units);
+}
+
+ModelUnits *cost_memo_units(CostMemo *memo, const FusionUnitsInput *input) {
+    if (memo == NULL)
+        return fusion_units_new(input);
+    g_autofree char *identity = units_identity(input);
+    const ModelUnits *known = g_hash_table_lookup(memo->units, identity);
+    if (known != NULL)
+        return model_units_copy(known, input->model);
+    ModelUnits *units = fusion_units_new(input);
+    units_put(memo, g_steal_pointer(&identity), model_units_copy(units, NULL));
+    return units;
+}
+
 void cost_memo_inherit(CostMemo *memo) {
     memo->fresh = g_ptr_array_new();
+    memo->fresh_units = g_ptr_array_new();
 }
 
 guint cost_memo_at_once(const CostMemo *memo) {
     return memo->fresh == NULL ? 0 : 1;
 }
 
-/* --- between processes: key, identity and text of each table, the texts with their NUL */
+/* --- between processes: how many units, of each its identity and its numbers; then key, identity
+ * and text of each table. Texts end with their NUL. */
 
 static void append_text(GByteArray *reply, const char *text) {
     g_byte_array_append(reply, (const guint8 *)text, (guint)strlen(text) + 1);
 }
 
+static void append_count(GByteArray *reply, guint count) {
+    g_byte_array_append(reply, (const guint8 *)&count, sizeof count);
+}
+
+static void append_ranges(GByteArray *reply, const GPtrArray *ranges) {
+    append_count(reply, ranges->len);
+    for (guint i = 0; i < ranges->len; i++) {
+        const OpUnits *range = ranges->pdata[i];
+        g_byte_array_append(reply, (const guint8 *)&range->rows_to, sizeof range->rows_to);
+        append_count(reply, range->ops->len);
+        g_byte_array_append(reply, (const guint8 *)range->ops->data,
+                            range->ops->len * (guint)sizeof(UnitOp));
+    }
+}
+
+static void reply_units(const CostMemo *memo, GByteArray *reply) {
+    append_count(reply, memo->fresh_units->len);
+    for (guint i = 0; i < memo->fresh_units->len; i++) {
+        const char *identity = memo->fresh_units->pdata[i];
+        const ModelUnits *units = g_hash_table_lookup(memo->units, identity);
+        guint64 most = units->most_fused_contexts;
+
+        append_text(reply, identity);
+        append_count(reply, units->tp);
+        g_byte_array_append(reply, (const guint8 *)&most, sizeof most);
+        append_ranges(reply, units->layer);
+        append_ranges(reply, units->head);
+    }
+}
+
 void cost_memo_reply(const CostMemo *memo, GByteArray *reply) {
+    reply_units(memo, reply);
     for (guint i = 0; i < memo->fresh->len; i++) {
         const char *identity = memo->fresh->pdata[i];
         const OpCostTable *table = g_hash_table_lookup(memo->tables, identity);
@@ -79,7 +156,55 @@ static const char *read_text(const GByteArray *reply, gsize *at) {
     return text;
 }
 
+static gboolean read_range(const GByteArray *reply, gsize *at, GPtrArray *ranges) {
+    guint64 rows_to;
+    guint n;
+
+    if (!child_reply_read(reply, at, &rows_to, sizeof rows_to) ||
+        !child_reply_read(reply, at, &n, sizeof n) || n > (reply->len - *at) / sizeof(UnitOp))
+        return FALSE;
+    OpUnits *range = op_units_new(rows_to);
+    g_array_set_size(range->ops, n);
+    g_ptr_array_add(ranges, range);
+    return child_reply_read(reply, at, range->ops->data, n * sizeof(UnitOp));
+}
+
+static gboolean read_ranges(const GByteArray *reply, gsize *at, GPtrArray *ranges) {
+    guint n;
+
+    if (!child_reply_read(reply, at, &n, sizeof n))
+        return FALSE;
+    for (guint i = 0; i < n; i++)
+        if (!read_range(reply, at, ranges))
+            return FALSE;
+    return TRUE;
+}
+
+static gboolean take_units(CostMemo *memo, const GByteArray *reply, gsize *at) {
+    const char *identity = read_text(reply, at);
+    guint64 most;
+    guint tp;
+
+    if (identity == NULL || !child_reply_read(reply, at, &tp, sizeof tp) ||
+        !child_reply_read(reply, at, &most, sizeof most))
+        return FALSE;
+    g_autoptr(ModelUnits) units = model_units_new(NULL, tp);
+    units->most_fused_contexts = most;
+    if (!read_ranges(reply, at, units->layer) || !read_ranges(reply, at, units->head))
+        return FALSE;
+    if (!g_hash_table_contains(memo->units, identity))
+        units_put(memo, g_strdup(identity), g_steal_pointer(&units));
+    return TRUE;
+}
+
 gboolean cost_memo_take(CostMemo *memo, const GByteArray *reply, gsize at) {
+    guint n = 0;
+
+    if (at < reply->len && !child_reply_read(reply, &at, &n, sizeof n))
+        return FALSE;
+    for (guint i = 0; i < n; i++)
+        if (!take_units(memo, reply, &at))
+            return FALSE;
     while (at < reply->len) {
         OpCostKey key;
         if (!child_reply_read(reply, &at, &key, sizeof key))

@@ -1,9 +1,11 @@
-/* Tables of operator costs kept between the runs of many plans, so that each is read or made once.
- * A process fills it, its forked children inherit it and hand back what they had to add. */
+/* Tables of operator costs, and the units that operators run in, kept between the runs of many
+ * plans, so that each is read or made once. A process fills it, its forked children inherit it and
+ * hand back what they had to add. */
 #ifndef ANALYSIS_COST_MEMO_H
 #define ANALYSIS_COST_MEMO_H
 
 #include "platforms/op_costs.h"
+#include "policies/fusion_units.h"
 
 typedef struct CostMemo CostMemo;
 CostMemo *cost_memo_new(void);
@@ -14,6 +16,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(CostMemo, cost_memo_free)
 OpCostTable *cost_memo_get(const CostMemo *memo, const char *identity);
 /* Keeps a copy; one that is there already stays. */
 void cost_memo_put(CostMemo *memo, const OpCostTable *table, const char *identity);
+
+/* What fusion_units_new gives, made where it is not known yet. 'memo' may be NULL: nothing is kept.
+ * Caller frees; borrows the model as that does. */
+ModelUnits *cost_memo_units(CostMemo *memo, const FusionUnitsInput *input);
 
 /* In a forked child: from here on, what is put counts as new, and tables are made one at a time,
  * since the child's siblings have the other processors. */

@@ -97,7 +97,7 @@ for row in csv.DictReader(open(sys.argv[1])): print(row[sys.argv[2]])' "$1" "$2"
     for attempt in {1..30}; do
         "$INFERGRID" search space.yaml -q -m exhaustive --store store >/dev/null 2>stderr &
         pid=$!
-        sleep "$(printf '0.%03d' $((20 + (attempt * 7919) % 250)))"
+        sleep "$(printf '0.%03d' $((20 + (attempt * 7919) % (20 + 7 * attempt))))"
         kill -KILL $pid 2>/dev/null && kills=$((kills + 1))
         wait $pid && break
         [ -s stderr ] && cat stderr && return 1
