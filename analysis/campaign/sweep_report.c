@@ -1,35 +1,13 @@
 #include "analysis/campaign/sweep_report.h"
 
+#include "analysis/output/csv_text.h"
 #include "analysis/output/json_text.h"
-#include "analysis/output/number_text.h"
 #include <math.h>
 #include <string.h>
 
-/* In quotes where RFC 4180 asks for them. */
-static void csv_field(GString *out, const char *text) {
-    if (strpbrk(text, ",\"\r\n") == NULL) {
-        g_string_append(out, text);
-        return;
-    }
-    g_string_append_c(out, '"');
-    for (const char *c = text; *c != '\0'; c++) {
-        if (*c == '"')
-            g_string_append_c(out, '"');
-        g_string_append_c(out, *c);
-    }
-    g_string_append_c(out, '"');
-}
-
-static void csv_number(GString *out, double value) {
-    char text[NUMBER_TEXT_MAX];
-
-    if (isfinite(value))
-        g_string_append_len(out, text, number_text_shortest(text, value) - text);
-}
-
 static void csv_head(GString *out, const SweepResult *result) {
     for (guint i = 0; i < result->keys->len; i++) {
-        csv_field(out, ((const VaryKey *)result->keys->pdata[i])->key);
+        csv_text_cell(out, ((const VaryKey *)result->keys->pdata[i])->key);
         g_string_append_c(out, ',');
     }
     g_string_append(out, "status,reason");
@@ -42,14 +20,14 @@ static void csv_row(GString *out, const SweepResult *result, gsize run) {
     const Outcome *outcome = &result->runs[run].outcome;
 
     for (guint i = 0; i < result->keys->len; i++) {
-        csv_field(out, vary_value(result->keys, run, i));
+        csv_text_cell(out, vary_value(result->keys, run, i));
         g_string_append_c(out, ',');
     }
     g_string_append_printf(out, "%s,", outcome_status_name(outcome->status));
-    csv_field(out, outcome->reason == NULL ? "" : outcome->reason);
+    csv_text_cell(out, outcome->reason == NULL ? "" : outcome->reason);
     for (guint i = 0; i < N_FIGURES; i++) {
         g_string_append_c(out, ',');
-        csv_number(out, outcome->figures[i]);
+        csv_text_number(out, outcome->figures[i]);
     }
     g_string_append_c(out, '\n');
 }

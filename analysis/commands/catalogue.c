@@ -4,17 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 
-const Command *const catalogue_commands[] = {&command_simulate,  &command_check,
-                                             &command_sweep,     &command_search,
-                                             &command_plan,      &command_merge,
-                                             &command_explain,   &command_operator,
-                                             &command_reproduce, &command_roofline,
-                                             &command_help,      &command_completion,
-                                             &command_man,       NULL};
+const Command *const catalogue_commands[] = {
+    &command_simulate, &command_check, &command_compare,    &command_sweep,    &command_search,
+    &command_plan,     &command_merge, &command_explain,    &command_operator, &command_reproduce,
+    &command_roofline, &command_help,  &command_completion, &command_man,      NULL};
 
 const char *const catalogue_command_names[] = {
-    "simulate", "check",     "sweep",    "search", "plan",       "merge", "explain",
-    "operator", "reproduce", "roofline", "help",   "completion", "man",   NULL};
+    "simulate", "check",     "compare",  "sweep", "search",     "plan", "merge", "explain",
+    "operator", "reproduce", "roofline", "help",  "completion", "man",  NULL};
 
 const char *const catalogue_version = INFERGRID_VERSION;
 
@@ -26,7 +23,7 @@ const char *const catalogue_purpose =
 const CatalogueNote catalogue_exit_statuses[] = {
     {"0", "done; every request is accounted for"},
     {"1", "the simulation could not finish (deadlock, interruption, failed write), or one of its "
-          "invariants is violated"},
+          "invariants is violated; of compare: a figure is worse than its threshold allows"},
     {"2", "wrong usage or wrong input; nothing has been written"},
     {NULL, NULL},
 };

@@ -47,6 +47,7 @@ extern const Command command_sweep;
 extern const Command command_search;
 extern const Command command_plan;
 extern const Command command_merge;
+extern const Command command_compare;
 extern const Command command_check;
 extern const Command command_explain;
 extern const Command command_operator;

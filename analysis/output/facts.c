@@ -1,7 +1,7 @@
 #include "analysis/output/facts.h"
 
+#include "analysis/output/csv_text.h"
 #include "analysis/output/json_text.h"
-#include "analysis/output/number_text.h"
 #include <math.h>
 #include <string.h>
 
@@ -143,25 +143,11 @@ char *facts_json(const Facts *facts) {
     return json_text_end(&json);
 }
 
-/* Quoted where CSV asks for it (RFC 4180). */
-static void put_cell(GString *out, const char *text) {
-    if (strpbrk(text, ",\"\r\n") == NULL) {
-        g_string_append(out, text);
-        return;
-    }
-    g_string_append_c(out, '"');
-    for (const char *c = text; *c != '\0'; c++)
-        g_string_append_printf(out, *c == '"' ? "\"\"" : "%c", *c);
-    g_string_append_c(out, '"');
-}
-
 static void put_value(GString *out, const Fact *fact) {
-    char number[NUMBER_TEXT_MAX];
-
     if (fact->kind != FACT_NUMBER)
-        put_cell(out, fact->text);
-    else if (isfinite(fact->number))
-        g_string_append_len(out, number, number_text_shortest(number, fact->number) - number);
+        csv_text_cell(out, fact->text);
+    else
+        csv_text_number(out, fact->number);
 }
 
 static char *csv_line(const Facts *facts, gboolean header) {
@@ -174,7 +160,7 @@ static char *csv_line(const Facts *facts, gboolean header) {
         if (out->len > 0)
             g_string_append_c(out, ',');
         if (header)
-            put_cell(out, fact->key);
+            csv_text_cell(out, fact->key);
         else
             put_value(out, fact);
     }

@@ -48,8 +48,7 @@ static char *format_share(double share) {
     return g_strconcat(g_ascii_formatd(text, sizeof text, "%.1f", 100 * share), " %", NULL);
 }
 
-/* A cell for people. Caller frees. */
-static char *format_cell(const SummaryCell *cell) {
+char *summary_cell_format(const SummaryCell *cell) {
     switch (cell->form) {
     case FORM_COUNT:
         return format_count(cell->count, cell->unit);
@@ -76,7 +75,7 @@ static char *format_cell(const SummaryCell *cell) {
 /* "  label            number unit": numbers end and units begin in the same column. */
 static void print_value(GString *out, const SummaryRow *row) {
     const SummaryCell *cell = &g_array_index(row->cells, SummaryCell, 0);
-    g_autofree char *text = format_cell(cell);
+    g_autofree char *text = summary_cell_format(cell);
     if (cell->form == FORM_TEXT) {
         g_string_append_printf(out, "  %-*s %s\n", LABEL_WIDTH, row->label, text);
         return;
@@ -103,7 +102,7 @@ static void print_columns(GString *out, const SummaryRow *row) {
     g_string_append_printf(out, "  %-*s", ROW_LABEL_WIDTH, row->label);
     for (guint i = 0; i < row->cells->len; i++) {
         const SummaryCell *cell = &g_array_index(row->cells, SummaryCell, i);
-        g_autofree char *text = format_cell(cell);
+        g_autofree char *text = summary_cell_format(cell);
         if (cell->heading != NULL)
             g_string_append_printf(out, "%*s", COLUMN_WIDTH, text);
     }

@@ -45,6 +45,9 @@ typedef struct SummaryRows {
     GPtrArray *sections; /* SummarySection, owned */
 } SummaryRows;
 
+/* A cell as tables for people show it: "6.467 ms", "64.1 %". Caller frees. */
+char *summary_cell_format(const SummaryCell *cell);
+
 SummaryRows *summary_rows_new(const SummaryInput *input);
 void summary_rows_free(SummaryRows *rows);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(SummaryRows, summary_rows_free)

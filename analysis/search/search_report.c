@@ -1,7 +1,7 @@
 #include "analysis/search/search_report.h"
 
+#include "analysis/output/csv_text.h"
 #include "analysis/output/json_text.h"
-#include "analysis/output/number_text.h"
 #include <math.h>
 #include <string.h>
 
@@ -95,24 +95,14 @@ char *search_report_reason(const SearchReport *report, const Candidate *candidat
 
 /* --- candidates.csv */
 
-/* In quotes where RFC 4180 asks for them. */
 static void csv_field(GString *out, const char *text) {
     g_string_append_c(out, ',');
-    if (strpbrk(text, ",\"\r\n") == NULL) {
-        g_string_append(out, text);
-        return;
-    }
-    g_auto(GStrv) parts = g_strsplit(text, "\"", -1);
-    g_autofree char *escaped = g_strjoinv("\"\"", parts);
-    g_string_append_printf(out, "\"%s\"", escaped);
+    csv_text_cell(out, text);
 }
 
 static void csv_number(GString *out, double value) {
-    char text[NUMBER_TEXT_MAX];
-
     g_string_append_c(out, ',');
-    if (isfinite(value))
-        g_string_append_len(out, text, number_text_shortest(text, value) - text);
+    csv_text_number(out, value);
 }
 
 static void csv_row(GString *out, const SearchReport *report, char **keys, gsize i) {

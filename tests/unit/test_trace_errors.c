@@ -16,8 +16,8 @@ typedef struct {
 } Mistake;
 
 static const Mistake mistakes[] = {
-    {"", "", ":1:1: empty trace"},
-    {"\n\n  \n", "", ":3:1: empty trace"},
+    {"", "", ":1:1: the file is empty"},
+    {"\n\n  \n", "", ":3:1: the file is empty"},
     {AZURE, "", ":1:1: trace without rows"},
     {AZURE "\r\n", "sort: true", ":2:1: trace without rows"},
     {"a,b\n1,2\n", "",

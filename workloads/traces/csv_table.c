@@ -68,7 +68,7 @@ CsvTable *csv_table_new(LineReader *lines, GError **error) {
         if (problem)
             g_propagate_error(error, problem);
         else
-            line_reader_error(lines, 0, INPUT_ERROR_SYNTAX, error, "empty trace");
+            line_reader_error(lines, 0, INPUT_ERROR_SYNTAX, error, "the file is empty");
         return NULL;
     }
     table->in_header = TRUE;

@@ -5,7 +5,7 @@
 
 #include "workloads/traces/line_reader.h"
 
-#define CSV_TABLE_SLOTS 4 /* columns that one reader may bind */
+#define CSV_TABLE_SLOTS 8 /* columns that one reader may bind */
 
 typedef struct CsvTable CsvTable;
 

@@ -1,0 +1,284 @@
+#include "analysis/compare/compare_plot.h"
+
+#include "analysis/output/gnuplot.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* As wide as a page of two columns. */
+#define WIDTH_CM 17.8
+#define PANEL_CM 5.9  /* high, with its axes */
+#define BELOW_CM 1.15 /* of it, below the curves */
+#define LEGEND_CM 0.5 /* a row of it */
+#define SAMPLE_CM 1.1 /* a piece of line */
+#define GAP_CM 0.6
+#define LETTER_CM 0.125
+#define STEPS_MAX 800 /* of a curve; more would not be seen */
+#define DASHES 5      /* that gnuplot knows */
+#define WIDE 40       /* a logarithmic axis from this ratio of the largest to a small value */
+
+static const char *const titles[N_SERVED_LATENCIES] = {"TTFT", "TPOT", "E2E latency"};
+
+/* One latency of all runs. */
+typedef struct Panel {
+    GArray **values; /* double, ascending; one for each folder */
+    guint n;
+    double least, most; /* drawn; NaN where there is no value at all */
+    gboolean logarithmic;
+    double scale; /* from seconds */
+    const char *unit;
+} Panel;
+
+static int compare_doubles(const void *left, const void *right) {
+    double a = *(const double *)left, b = *(const double *)right;
+
+    return (a > b) - (a < b);
+}
+
+static GArray *values_of(const GArray *requests, guint kind) {
+    GArray *values = g_array_new(FALSE, FALSE, sizeof(double));
+
+    for (guint i = 0; i < requests->len; i++) {
+        const ServedRow *row = &g_array_index(requests, ServedRow, i);
+        if (row->completed && !isnan(row->latencies_s[kind]))
+            g_array_append_val(values, row->latencies_s[kind]);
+    }
+    g_array_sort(values, compare_doubles);
+    return values;
+}
+
+/* From the smallest 2nd percentile to the largest value; whether that is too wide to be linear. */
+static void find_range(Panel *panel) {
+    double small = INFINITY, most = -INFINITY, least = INFINITY;
+
+    for (guint i = 0; i < panel->n; i++) {
+        const GArray *values = panel->values[i];
+        if (values->len == 0)
+            continue;
+        least = MIN(least, g_array_index(values, double, 0));
+        small = MIN(small, g_array_index(values, double, values->len / 50));
+        most = MAX(most, g_array_index(values, double, values->len - 1));
+    }
+    panel->logarithmic = least > 0 && most > WIDE * small;
+    panel->least = !isfinite(most) ? NAN : panel->logarithmic ? small : 0;
+    panel->most = isfinite(most) ? most : NAN;
+}
+
+static Panel panel_of(const Comparison *comparison, guint kind) {
+    static const struct {
+        double from_s, scale;
+        const char *unit;
+    } units[] = {{1, 1, "s"}, {1e-3, 1e3, "ms"}, {0, 1e6, "us"}};
+    Panel panel = {.values = g_new(GArray *, comparison->n), .n = comparison->n};
+    guint unit = 0;
+
+    for (guint i = 0; i < panel.n; i++)
+        panel.values[i] = values_of(comparison->folders[i]->requests, kind);
+    find_range(&panel);
+    while (unit + 1 < G_N_ELEMENTS(units) && panel.most < units[unit].from_s)
+        unit++;
+    panel.scale = units[unit].scale;
+    panel.unit = units[unit].unit;
+    return panel;
+}
+
+static void panel_clear(Panel *panel) {
+    for (guint i = 0; i < panel->n; i++)
+        g_array_unref(panel->values[i]);
+    g_free(panel->values);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Panel, panel_clear)
+
+/* --- the legend */
+
+static char *base_name(const char *path) {
+    g_autofree char *absolute = g_canonicalize_filename(path, NULL);
+
+    return g_path_get_basename(absolute);
+}
+
+/* The letter of the tables and the folder's own name, or the path as it was given where another
+ * folder has the same name. Caller frees. */
+static char *legend_name(const Comparison *comparison, guint at) {
+    const char *path = comparison->folders[at]->path;
+    g_autofree char *letter = comparison_letter(at);
+    g_autofree char *own = base_name(path);
+    gboolean doubled = FALSE;
+
+    for (guint i = 0; i < comparison->n; i++) {
+        g_autofree char *other = base_name(comparison->folders[i]->path);
+        doubled = doubled || (i != at && strcmp(own, other) == 0);
+    }
+    return g_strdup_printf("%s  %s", letter, doubled ? path : own);
+}
+
+/* Names in rows of equal columns above the panels, each behind a piece of its line. */
+typedef struct Legend {
+    guint columns, rows;
+    double column_cm;
+    double height_cm; /* of the whole picture */
+} Legend;
+
+static Legend legend_of(const Comparison *comparison) {
+    gsize longest = 0;
+
+    for (guint i = 0; i < comparison->n; i++) {
+        g_autofree char *name = legend_name(comparison, i);
+        longest = MAX(longest, (gsize)g_utf8_strlen(name, -1));
+    }
+    double wanted_cm = SAMPLE_CM + GAP_CM + LETTER_CM * (double)longest;
+    guint columns = (guint)CLAMP(WIDTH_CM / wanted_cm, 1, comparison->n);
+    guint rows = (comparison->n + columns - 1) / columns;
+    return (Legend){columns, rows, MIN(wanted_cm, WIDTH_CM / columns), PANEL_CM + rows * LEGEND_CM};
+}
+
+/* "x,y" of the picture from centimetres, y from its top. */
+static void append_place(GString *out, const Legend *legend, double x_cm, double y_cm) {
+    g_string_append(out, "screen ");
+    gnuplot_number(out, x_cm / WIDTH_CM);
+    g_string_append(out, ", screen ");
+    gnuplot_number(out, 1 - y_cm / legend->height_cm);
+}
+
+/* How the folder's lines are drawn. The first is broader, and so is seen below those along it. */
+static void append_line_style(GString *out, guint at) {
+    g_string_append_printf(out, "lw %s dt %u lc rgb '%s'", at == 0 ? "3.2" : "2", 1 + at % DASHES,
+                           gnuplot_colour(at));
+}
+
+static void append_legend(GString *out, const Comparison *comparison, const Legend *legend) {
+    double left_cm = (WIDTH_CM - legend->columns * legend->column_cm + GAP_CM) / 2;
+
+    for (guint i = 0; i < comparison->n; i++) {
+        g_autofree char *name = legend_name(comparison, i);
+        double x_cm = left_cm + i % legend->columns * legend->column_cm;
+        double y_cm = (i / legend->columns + 0.75) * LEGEND_CM;
+        g_string_append(out, "set arrow from ");
+        append_place(out, legend, x_cm, y_cm);
+        g_string_append(out, " to ");
+        append_place(out, legend, x_cm + SAMPLE_CM, y_cm);
+        g_string_append(out, " nohead ");
+        append_line_style(out, i);
+        g_string_append(out, "\nset label ");
+        gnuplot_text(out, name);
+        g_string_append(out, " noenhanced left at ");
+        append_place(out, legend, x_cm + SAMPLE_CM + 0.15, y_cm);
+        g_string_append_c(out, '\n');
+    }
+}
+
+/* --- the script */
+
+/* Steps of the curve: the value of every request, or of evenly spaced ones where they are many. */
+static void append_curve(GString *out, const Panel *panel, guint folder) {
+    const GArray *values = panel->values[folder];
+    guint steps = MIN(values->len, STEPS_MAX);
+
+    for (guint step = 0; step < steps; step++) {
+        guint rank = (guint)((guint64)(step + 1) * values->len / steps) - 1;
+        double value = g_array_index(values, double, rank);
+        if (step == 0) {
+            gnuplot_number(out, panel->scale * value);
+            g_string_append(out, " 0\n");
+        }
+        gnuplot_number(out, panel->scale * value);
+        g_string_append_c(out, ' ');
+        gnuplot_number(out, (rank + 1.0) / values->len);
+        g_string_append_c(out, '\n');
+    }
+    if (steps > 0) {
+        gnuplot_number(out, panel->scale * panel->most);
+        g_string_append(out, " 1\n");
+    }
+}
+
+static void append_data(GString *out, const Panel *panel, guint kind) {
+    for (guint folder = 0; folder < panel->n; folder++) {
+        g_string_append_printf(out, "$d%u_%u << EOD\n", kind, folder);
+        append_curve(out, panel, folder);
+        if (panel->values[folder]->len == 0)
+            g_string_append(out, "NaN NaN\n");
+        g_string_append(out, "EOD\n");
+    }
+}
+
+/* 1, 2 and 5 of every decade that is drawn: powers of ten alone may be a single one. */
+static void append_tics(GString *out, double least, double most) {
+    static const double steps[] = {1, 2, 5};
+    const char *gap = "";
+
+    g_string_append(out, "set xtics (");
+    for (int decade = (int)floor(log10(least)); decade <= (int)ceil(log10(most)); decade++)
+        for (guint i = 0; i < G_N_ELEMENTS(steps); i++) {
+            double tic = steps[i] * pow(10, decade);
+            if (tic < least || tic > most)
+                continue;
+            g_string_append_printf(out, "%s'%g' ", gap, tic);
+            gnuplot_number(out, tic);
+            gap = ", ";
+        }
+    g_string_append(out, ")\n");
+}
+
+static void append_axes(GString *out, const Panel *panel, guint kind) {
+    g_string_append_printf(out, "%s logscale x\nset xlabel '%s (%s)'\n",
+                           panel->logarithmic ? "set" : "unset", titles[kind], panel->unit);
+    if (panel->logarithmic)
+        append_tics(out, panel->scale * panel->least, panel->scale * panel->most);
+    else
+        g_string_append(out, "set xtics autofreq\n");
+    if (isnan(panel->most)) {
+        g_string_append(out, "set xrange [0:1]\n");
+    } else {
+        g_string_append(out, "set xrange [");
+        gnuplot_number(out, panel->scale * panel->least);
+        g_string_append_c(out, ':');
+        gnuplot_number(out, panel->scale * panel->most * (panel->most > 0 ? 1.02 : 0) +
+                                (panel->most > 0 ? 0 : 1));
+        g_string_append(out, "]\n");
+    }
+    g_string_append(out, kind == 0 ? "set ylabel 'share of requests'\nset format y '%.1f'\n"
+                                   : "unset ylabel\nset format y ''\n");
+}
+
+static void append_lines(GString *out, const Comparison *comparison, guint kind) {
+    for (guint i = 0; i < comparison->n; i++) {
+        g_string_append_printf(out, "%s$d%u_%u using 1:2 with steps notitle ",
+                               i == 0 ? "plot " : ", \\\n  ", kind, i);
+        append_line_style(out, i);
+    }
+    g_string_append_c(out, '\n');
+}
+
+char *compare_plot_script(const Comparison *comparison, const char *path, const char *output) {
+    Legend legend = legend_of(comparison);
+    GnuplotPicture picture = {path, WIDTH_CM, legend.height_cm};
+    GString *out = g_string_new(NULL);
+
+    gnuplot_begin(out, &picture, output);
+    g_string_append_printf(out, "set multiplot layout 1,%d margins screen 0.062,0.985,",
+                           N_SERVED_LATENCIES);
+    gnuplot_number(out, BELOW_CM / legend.height_cm);
+    g_string_append_c(out, ',');
+    gnuplot_number(out, (PANEL_CM - 0.2) / legend.height_cm);
+    g_string_append(out, " spacing screen 0.035\nset grid lc rgb '#dddddd'\nset tics nomirror\n"
+                         "set border 3\nset yrange [0:1.02]\nset ytics 0.2\n");
+    append_legend(out, comparison, &legend);
+    for (guint kind = 0; kind < N_SERVED_LATENCIES; kind++) {
+        g_auto(Panel) panel = panel_of(comparison, kind);
+        append_data(out, &panel, kind);
+        append_axes(out, &panel, kind);
+        append_lines(out, comparison, kind);
+        g_string_append(out, "unset arrow\nunset label\n");
+    }
+    g_string_append(out, "unset multiplot\n");
+    return g_string_free(out, FALSE);
+}
+
+static char *script_of(gconstpointer data, const char *path, const char *output) {
+    return compare_plot_script(data, path, output);
+}
+
+gboolean compare_plot_draw(const Comparison *comparison, const char *path, GError **error) {
+    return gnuplot_draw(path, script_of, comparison, error);
+}
