@@ -3,10 +3,11 @@
 #include <math.h>
 #include <string.h>
 
-#define LABEL_WIDTH 31 /* with the two blanks before it */
-#define VALUE_WIDTH 11
-#define PERCENT_WIDTH 10
-#define FOLDERS_IN_A_LINE 3 /* beside the first one */
+#define LABEL_WIDTH 30 /* with the two blanks before it */
+#define VALUE_WIDTH 10
+#define PERCENT_WIDTH 8     /* " +99.9 %" */
+#define DELTA_WIDTH 12      /* with two folders alone, and wider percents */
+#define FOLDERS_IN_A_LINE 3 /* beside the first one: 100 columns */
 
 /* --- cells */
 
@@ -50,7 +51,9 @@ static char *percent_text(double percent) {
         return g_strdup("-");
     if (!(fabs(percent) > 0))
         return g_strdup("0 %");
-    const char *format = fabs(percent) < 9999 ? "%+.1f" : "%+.0e";
+    if (percent > 9999)
+        return g_strdup(">9999 %");
+    const char *format = fabs(percent) < 99.95 ? "%+.1f" : "%+.0f";
     return g_strconcat(g_ascii_formatd(digits, sizeof digits, format, percent), " %", NULL);
 }
 
@@ -145,7 +148,7 @@ static void append_headings(GString *out, const char *key, const Line *line) {
         g_autofree char *letter = comparison_letter(at);
         g_string_append_printf(out, "%*s", VALUE_WIDTH, letter);
         if (line->two)
-            g_string_append_printf(out, "%*s%*s", VALUE_WIDTH + 1, "delta", PERCENT_WIDTH,
+            g_string_append_printf(out, "%*s%*s", DELTA_WIDTH, "delta", PERCENT_WIDTH + 2,
                                    "delta %");
         else
             g_string_append_printf(out, "%*s  ", PERCENT_WIDTH, "");
@@ -164,7 +167,7 @@ static void append_other(GString *out, const ComparedFigure *figure, const Line 
 
     g_string_append_printf(out, "%*s", VALUE_WIDTH, value);
     if (line->two)
-        g_string_append_printf(out, "%*s%*s  %s", VALUE_WIDTH + 1, delta, PERCENT_WIDTH, percent,
+        g_string_append_printf(out, "%*s%*s  %s", DELTA_WIDTH, delta, PERCENT_WIDTH + 2, percent,
                                told ? verdict_name(verdict) : "");
     else
         g_string_append_printf(out, "%*s %c", PERCENT_WIDTH, percent,

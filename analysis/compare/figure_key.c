@@ -133,6 +133,7 @@ gsize figure_key_section(const char *key) {
 static char *words_of(const char *key) {
     g_autoptr(GString) text = g_string_new(key);
     g_string_replace(text, "all_reduce", "all-reduce", 0);
+    g_string_replace(text, "million_tokens", "Mtoken", 0);
     g_auto(GStrv) parts = g_strsplit_set(text->str, "_.", -1);
 
     for (char **part = parts; *part != NULL; part++)

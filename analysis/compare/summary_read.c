@@ -2,9 +2,12 @@
 
 #include "analysis/compare/figure_key.h"
 #include "workloads/input_error.h"
+#include <errno.h>
+#include <glib/gstdio.h>
 #include <json-glib/json-glib.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 /* A file being read. Its parser tells where it is only while it parses: the place of each member is
  * kept for messages about its value. */
@@ -171,6 +174,14 @@ static gboolean read_object(const Reading *reading, JsonObject *object, const ch
 
 /* --- a summary */
 
+static gboolean missing(const Reading *reading, const char *what, const char *name,
+                        GError **error) {
+    g_set_error(error, INPUT_ERROR, INPUT_ERROR_MISSING,
+                "%s:1:1: missing %s '%s' of a summary by 'infergrid simulate'", reading->path, what,
+                name);
+    return FALSE;
+}
+
 /* A text of 'object', or an error. Borrowed. */
 static const char *text_member(const Reading *reading, JsonObject *object, const char *name,
                                GError **error) {
@@ -178,24 +189,24 @@ static const char *text_member(const Reading *reading, JsonObject *object, const
 
     if (node != NULL && json_node_get_value_type(node) == G_TYPE_STRING)
         return json_node_get_string(node);
-    if (node != NULL)
-        wrong_member(reading, object, name, "expected a text", error);
+    if (node == NULL)
+        missing(reading, "key", name, error);
     else
-        g_set_error(error, INPUT_ERROR, INPUT_ERROR_MISSING,
-                    "%s:1:1: missing key '%s' of a summary by 'infergrid simulate'", reading->path,
-                    name);
+        wrong_member(reading, object, name, "expected a text", error);
     return NULL;
 }
 
 static gboolean read_words(const Reading *reading, JsonObject *root, GError **error) {
-    JsonNode *node = json_object_get_member(root, "simulated");
+    static const char key[] = "simulated";
+    JsonNode *node = json_object_get_member(root, key);
     const char *outcome = text_member(reading, root, "outcome", error);
 
     if (outcome == NULL)
         return FALSE;
-    if (node == NULL || !JSON_NODE_HOLDS_OBJECT(node))
-        return text_member(reading, root, "simulated", error) != NULL &&
-               wrong_member(reading, root, "simulated", "expected an object", error);
+    if (node == NULL)
+        return missing(reading, "key", key, error);
+    if (!JSON_NODE_HOLDS_OBJECT(node))
+        return wrong_member(reading, root, key, "expected an object", error);
     JsonObject *simulated = json_node_get_object(node);
     const char *model = text_member(reading, simulated, "model", error);
     const char *platform =
@@ -214,12 +225,8 @@ static gboolean is_whole(const Reading *reading, GError **error) {
                                          "requests.completed", "whole.makespan_s"};
 
     for (guint i = 0; i < G_N_ELEMENTS(needed); i++) {
-        if (isfinite(summary_file_value(reading->summary, needed[i])))
-            continue;
-        g_set_error(error, INPUT_ERROR, INPUT_ERROR_MISSING,
-                    "%s:1:1: missing figure '%s' of a summary by 'infergrid simulate'",
-                    reading->path, needed[i]);
-        return FALSE;
+        if (!isfinite(summary_file_value(reading->summary, needed[i])))
+            return missing(reading, "figure", needed[i], error);
     }
     return TRUE;
 }
@@ -265,12 +272,12 @@ static gboolean parse(Reading *reading, gsize length, GError **error) {
 }
 
 SummaryFile *summary_read(const char *path, GError **error) {
-    g_autoptr(GError) problem = NULL;
     g_autofree char *text = NULL;
     gsize length;
 
-    if (!g_file_get_contents(path, &text, &length, &problem)) {
-        g_set_error(error, INPUT_ERROR, INPUT_ERROR_MISSING, "%s: %s", path, problem->message);
+    if (g_access(path, R_OK) != 0 || !g_file_get_contents(path, &text, &length, NULL)) {
+        g_set_error(error, INPUT_ERROR, INPUT_ERROR_MISSING, "%s: cannot read '%s': %s", path, path,
+                    g_strerror(errno));
         return NULL;
     }
     g_autoptr(SummaryFile) summary = g_new0(SummaryFile, 1);

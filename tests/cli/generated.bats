@@ -12,7 +12,7 @@ options_of() {
     infergrid man
     equal "$status" 0
     page=${output//\\-/-}
-    for command in simulate check sweep plan merge explain operator reproduce roofline help completion man; do
+    for command in simulate check compare sweep search plan merge explain operator reproduce roofline help completion man; do
         contains "$page" ".SS infergrid $command"
         while read -r option; do
             [ "$option" = --help ] || contains "$page" "$option"
@@ -33,14 +33,16 @@ bash_offers() {
 
 @test "bash completes commands" {
     equal "$(bash_offers sim)" simulate
-    equal "$(bash_offers c)" $'check\ncompletion'
+    equal "$(bash_offers c)" $'check\ncompare\ncompletion'
     equal "$(bash_offers --v)" --version
 }
 
 @test "bash completes every option of a command" {
     equal "$(bash_offers simulate --)" "$(options_of simulate)"
     equal "$(bash_offers check --)" "$(options_of check)"
+    equal "$(bash_offers compare --)" "$(options_of compare)"
     equal "$(bash_offers sweep --)" "$(options_of sweep)"
+    equal "$(bash_offers search --)" "$(options_of search)"
     equal "$(bash_offers operator --)" "$(options_of operator)"
 }
 
