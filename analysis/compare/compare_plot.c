@@ -15,7 +15,7 @@
 #define LETTER_CM 0.125
 #define STEPS_MAX 800 /* of a curve; more would not be seen */
 #define DASHES 5      /* that gnuplot knows */
-#define WIDE 40       /* a logarithmic axis from this ratio of the largest to a small value */
+#define WIDE 30       /* a logarithmic axis from this ratio of the largest to a small value */
 
 static const char *const titles[N_SERVED_LATENCIES] = {"TTFT", "TPOT", "E2E latency"};
 
@@ -47,7 +47,8 @@ static GArray *values_of(const GArray *requests, guint kind) {
     return values;
 }
 
-/* From the smallest 2nd percentile to the largest value; whether that is too wide to be linear. */
+/* To the largest value; linear from 0, or from a little before the least value where all are far
+ * from 0; logarithmic from the smallest 2nd percentile where that would be too wide. */
 static void find_range(Panel *panel) {
     double small = INFINITY, most = -INFINITY, least = INFINITY;
 
@@ -60,8 +61,14 @@ static void find_range(Panel *panel) {
         most = MAX(most, g_array_index(values, double, values->len - 1));
     }
     panel->logarithmic = least > 0 && most > WIDE * small;
-    panel->least = !isfinite(most) ? NAN : panel->logarithmic ? small : 0;
-    panel->most = isfinite(most) ? most : NAN;
+    if (!isfinite(most)) {
+        panel->least = panel->most = NAN;
+        return;
+    }
+    panel->most = most;
+    panel->least = panel->logarithmic ? small
+                   : 4 * least > most ? MAX(0, least - 0.1 * (most - least))
+                                      : 0;
 }
 
 static Panel panel_of(const Comparison *comparison, guint kind) {

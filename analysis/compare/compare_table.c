@@ -12,12 +12,16 @@
 /* --- cells */
 
 static char *value_text(const ComparedFigure *figure, double value) {
+    const double most_exact = (double)(G_GUINT64_CONSTANT(1) << 53);
     SummaryCell cell = {.form = figure->form, .number = value};
+    gboolean whole = value >= 0 && value < most_exact && !(fmod(value, 1) > 0);
 
-    cell.count = (guint64)MIN(value, (double)(G_GUINT64_CONSTANT(1) << 53));
+    if (whole)
+        cell.count = (guint64)value;
     if (figure->form == FORM_NONE)
-        cell.form =
-            value < (double)cell.count || value > (double)cell.count ? FORM_REAL : FORM_COUNT;
+        cell.form = whole ? FORM_COUNT : FORM_REAL;
+    if (figure->form == FORM_SHARE && fabs(value) < SHARE_ROUNDING)
+        cell.number = 0;
     return summary_cell_format(&cell);
 }
 
@@ -189,15 +193,9 @@ static void append_row(GString *out, const ComparedFigure *figure, const Line *l
 /* Something other than 0 and nothing stands there. */
 static gboolean is_shown(const ComparedFigure *figure) {
     for (guint at = 0; at < figure->n; at++)
-        if (fabs(figure->values[at]) > 0)
+        if (fabs(figure->values[at]) > (figure->form == FORM_SHARE ? SHARE_ROUNDING : 0))
             return TRUE;
     return FALSE;
-}
-
-static gboolean in_one_section(const char *a, const char *b) {
-    gsize length = figure_key_section(a);
-
-    return length == figure_key_section(b) && strncmp(a, b, length) == 0;
 }
 
 static void append_figures(GString *out, const Comparison *comparison, const Line *line) {
@@ -207,7 +205,7 @@ static void append_figures(GString *out, const Comparison *comparison, const Lin
         const ComparedFigure *figure = comparison->figures->pdata[i];
         if (!is_shown(figure))
             continue;
-        if (before == NULL || !in_one_section(before, figure->key))
+        if (before == NULL || !figure_key_same_section(before, figure->key))
             append_headings(out, figure->key, line);
         append_row(out, figure, line);
         before = figure->key;

@@ -47,15 +47,31 @@ static void take_values(GHashTable *by_key, const SummaryFile *summary, guint at
     }
 }
 
-static GPtrArray *figures_of(ResultFolder *const *folders, guint n) {
-    g_autoptr(GPtrArray) order = g_ptr_array_new();
-    g_autoptr(GHashTable) by_key = g_hash_table_new(g_str_hash, g_str_equal);
-    GPtrArray *figures = g_ptr_array_new_with_free_func(figure_free);
+/* All keys, those of a section behind the first of them. Borrowed; caller frees the array. */
+static GPtrArray *keys_in_order(ResultFolder *const *folders, guint n) {
+    g_autoptr(GPtrArray) merged = g_ptr_array_new();
+    GPtrArray *order = g_ptr_array_new();
 
     for (guint i = 0; i < n; i++) {
         g_autoptr(GPtrArray) keys = keys_of(folders[i]->summary);
-        key_order_merge(order, keys);
+        key_order_merge(merged, keys);
     }
+    while (merged->len > 0) {
+        const char *first = merged->pdata[0];
+        for (guint i = 0; i < merged->len;)
+            if (figure_key_same_section(merged->pdata[i], first))
+                g_ptr_array_add(order, g_ptr_array_steal_index(merged, i));
+            else
+                i++;
+    }
+    return order;
+}
+
+static GPtrArray *figures_of(ResultFolder *const *folders, guint n) {
+    g_autoptr(GPtrArray) order = keys_in_order(folders, n);
+    g_autoptr(GHashTable) by_key = g_hash_table_new(g_str_hash, g_str_equal);
+    GPtrArray *figures = g_ptr_array_new_with_free_func(figure_free);
+
     for (guint i = 0; i < order->len; i++) {
         ComparedFigure *figure = figure_new(order->pdata[i], n);
         g_ptr_array_add(figures, figure);
@@ -69,7 +85,9 @@ static GPtrArray *figures_of(ResultFolder *const *folders, guint n) {
 /* --- differences */
 
 double compared_figure_delta(const ComparedFigure *figure, guint at) {
-    return figure->values[at] - figure->values[0];
+    double delta = figure->values[at] - figure->values[0];
+
+    return figure->form == FORM_SHARE && fabs(delta) < SHARE_ROUNDING ? 0 : delta;
 }
 
 double compared_figure_percent(const ComparedFigure *figure, guint at) {

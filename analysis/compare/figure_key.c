@@ -123,10 +123,17 @@ gboolean figure_key_is_setting(const char *key) {
     return FALSE;
 }
 
-gsize figure_key_section(const char *key) {
+/* The bytes that name its section; 0: it stands in none. */
+static gsize section_length(const char *key) {
     const char *dot = strchr(key, '.');
 
     return dot == NULL ? 0 : (gsize)(dot - key);
+}
+
+gboolean figure_key_same_section(const char *key, const char *other) {
+    gsize length = section_length(key);
+
+    return length == section_length(other) && strncmp(key, other, length) == 0;
 }
 
 /* Words instead of underscores and dots, the field's abbreviations as they are written. */
@@ -151,7 +158,7 @@ char *figure_key_label(const char *key) {
     static const char *const shown_units[] = {"_per_s", "_s_per_token", "_s"};
     static const char all_buffers[] = "buffer.all.";
     gsize section =
-        g_str_has_prefix(key, all_buffers) ? strlen(all_buffers) - 1 : figure_key_section(key);
+        g_str_has_prefix(key, all_buffers) ? strlen(all_buffers) - 1 : section_length(key);
     g_autofree char *rest = g_strdup(section == 0 ? key : key + section + 1);
 
     for (guint i = 0; i < G_N_ELEMENTS(shown_units); i++)
@@ -163,7 +170,7 @@ char *figure_key_label(const char *key) {
 }
 
 char *figure_key_title(const char *key) {
-    g_autofree char *section = g_strndup(key, figure_key_section(key));
+    g_autofree char *section = g_strndup(key, section_length(key));
 
     for (guint i = 0; i < G_N_ELEMENTS(titles); i++)
         if (strcmp(section, titles[i].section) == 0)

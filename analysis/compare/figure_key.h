@@ -21,7 +21,6 @@ gboolean figure_key_is_setting(const char *key);
  * free. */
 char *figure_key_label(const char *key);
 char *figure_key_title(const char *key);
-/* The bytes of 'key' that name its section; 0: it stands in none. */
-gsize figure_key_section(const char *key);
+gboolean figure_key_same_section(const char *key, const char *other);
 
 #endif

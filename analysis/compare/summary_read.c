@@ -112,13 +112,11 @@ static void add_figure(SummaryFile *summary, const char *key, CellForm form, dou
     g_ptr_array_add(summary->figures, figure);
 }
 
-/* A whole number beyond 2^63 is cut to it by the parser. */
-static gboolean number_is_right(JsonNode *node) {
-    double value = json_node_get_double(node);
-    gboolean cut =
-        json_node_get_value_type(node) == G_TYPE_INT64 && json_node_get_int(node) == G_MAXINT64;
-
-    return isfinite(value) && value >= 0 && !cut;
+/* What was expected instead, or NULL. Counts from 2^63 on the parser makes negative. */
+static const char *number_fault(JsonNode *node) {
+    if (json_node_get_value_type(node) == G_TYPE_INT64)
+        return json_node_get_int(node) < 0 ? "expected a whole number from 0 to 2^63" : NULL;
+    return isfinite(json_node_get_double(node)) ? NULL : "expected a finite number";
 }
 
 typedef struct Member {
@@ -137,9 +135,9 @@ static gboolean read_value(const Reading *reading, const Member *member, JsonNod
     if (JSON_NODE_HOLDS_NULL(node)) {
         add_figure(reading->summary, member->key, form, NAN);
     } else if (type == G_TYPE_INT64 || type == G_TYPE_DOUBLE) {
-        if (!number_is_right(node))
-            return wrong_member(reading, member->object, member->name,
-                                "expected a finite number of at least 0", error);
+        const char *fault = number_fault(node);
+        if (fault != NULL)
+            return wrong_member(reading, member->object, member->name, fault, error);
         add_figure(reading->summary, member->key, form, json_node_get_double(node));
     } else if (form != FORM_NONE) {
         return wrong_member(reading, member->object, member->name, "expected a number or null",

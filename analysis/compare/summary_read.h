@@ -19,7 +19,7 @@ typedef struct SummaryFile {
 /* Reads what 'infergrid simulate' wrote to 'path'. Arrays (single pools, the grids tried) are
  * passed over: their sums stand beside them. To the figures of the file comes
  * "cost.cluster_hours_per_million_tokens", as FIGURE_COST has it. What is no JSON, no summary, or
- * no finite number of at least 0 where one belongs is an INPUT_ERROR at its place; NULL then. */
+ * no finite number where one belongs is an INPUT_ERROR at its place; NULL then. */
 SummaryFile *summary_read(const char *path, GError **error);
 void summary_file_free(SummaryFile *summary);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(SummaryFile, summary_file_free)
