@@ -117,25 +117,57 @@ static gboolean outcome_known(Campaign *campaign, const char *key, Outcome *outc
     return TRUE;
 }
 
-/* --- one call of campaign_run */
+/* --- rounds under way */
+
+typedef struct Round {
+    CampaignRun *runs; /* the caller's */
+    char **keys;       /* of each run */
+    gsize n, left;     /* left: to be simulated and not done yet */
+} Round;
+
+/* A run that is to be simulated. */
+typedef struct Task {
+    Round *round;
+    gsize run; /* of the round */
+} Task;
 
 typedef struct Batch {
     Campaign *campaign;
-    CampaignRun *runs;
-    char **keys;    /* of each run */
-    gsize *missing; /* runs, each of another key, that are to be simulated */
-    gsize n, n_missing, done;
+    const CampaignRounds *rounds;
+    GQueue open;      /* Round, oldest first, owned */
+    GArray *tasks;    /* Task, each of another key */
+    GHashTable *seen; /* keys of tasks, owned */
+    ChildJobs jobs;   /* a job a task */
+    gsize n, done;    /* runs of all rounds; tasks that have ended */
     CampaignProgress *progress;
 } Batch;
 
+static void round_free(gpointer data) {
+    Round *round = data;
+
+    g_strfreev(round->keys);
+    g_free(round);
+}
+
 static void batch_clear(Batch *batch) {
-    for (gsize i = 0; batch->keys != NULL && i < batch->n; i++)
-        g_free(batch->keys[i]);
-    g_free(batch->keys);
-    g_free(batch->missing);
+    g_queue_clear_full(&batch->open, round_free);
+    g_array_unref(batch->tasks);
+    g_hash_table_unref(batch->seen);
     g_clear_pointer(&batch->progress, campaign_progress_free);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Batch, batch_clear)
+
+static const CampaignRun *run_of(const Batch *batch, gsize task) {
+    const Task *found = &g_array_index(batch->tasks, Task, task);
+
+    return &found->round->runs[found->run];
+}
+
+static const char *key_of(const Batch *batch, gsize task) {
+    const Task *found = &g_array_index(batch->tasks, Task, task);
+
+    return found->round->keys[found->run];
+}
 
 static void show(Batch *batch, const CampaignRun *run) {
     const CampaignSetup *setup = &batch->campaign->setup;
@@ -150,22 +182,66 @@ static gboolean is_ours(const Campaign *campaign, const char *key) {
     return campaign_key_shard(key, shards) == campaign->setup.shard;
 }
 
-static void sort_out(Batch *batch) {
+/* What is known, what is another's, and what is to be simulated. */
+static void sort_out(Batch *batch, Round *round) {
     Campaign *campaign = batch->campaign;
-    g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
 
-    for (gsize i = 0; i < batch->n; i++) {
-        CampaignRun *run = &batch->runs[i];
-        const char *key = batch->keys[i] =
+    for (gsize i = 0; i < round->n; i++) {
+        CampaignRun *run = &round->runs[i];
+        const char *key = round->keys[i] =
             campaign_key(campaign->keys, (const char *const *)run->overrides);
+        Task task = {round, i};
         outcome_init(&run->outcome);
         run->known = outcome_known(campaign, key, &run->outcome);
-        if (run->known)
-            continue;
-        if (!is_ours(campaign, key))
+        if (run->known) {
+            show(batch, run);
+        } else if (!is_ours(campaign, key)) {
             outcome_fail(&run->outcome, OUTCOME_BROKEN, ELSEWHERE);
-        else if (g_hash_table_add(seen, (gpointer)key))
-            batch->missing[batch->n_missing++] = i;
+        } else if (g_hash_table_add(batch->seen, g_strdup(key))) {
+            g_array_append_val(batch->tasks, task);
+            round->left++;
+        }
+    }
+    batch->n += round->n;
+    batch->jobs.n = batch->tasks->len;
+    campaign_progress_add(batch->progress, round->left);
+}
+
+/* FALSE where there is none. */
+static gboolean open_next(Batch *batch) {
+    gsize n = 0;
+    CampaignRun *runs = batch->rounds->next(batch->rounds->data, &n);
+
+    if (runs == NULL || n == 0)
+        return FALSE;
+    Round *round = g_new0(Round, 1);
+    *round = (Round){.runs = runs, .n = n, .keys = g_new0(char *, n + 1)};
+    g_queue_push_tail(&batch->open, round);
+    sort_out(batch, round);
+    return TRUE;
+}
+
+/* Runs of a key that another run had too, of this round or of one before it. */
+static void fill_twins(Batch *batch, Round *round) {
+    for (gsize i = 0; i < round->n; i++) {
+        CampaignRun *run = &round->runs[i];
+        if (!run->known && run->outcome.status == OUTCOME_OK &&
+            isnan(run->outcome.figures[FIGURE_EVENTS]))
+            outcome_known(batch->campaign, round->keys[i], &run->outcome);
+    }
+}
+
+/* Rounds are taken in their order, and each brings the next one, so that it does not matter which
+ * of those behind it have ended. */
+static void close_ended(Batch *batch) {
+    Round *round;
+
+    while ((round = g_queue_peek_head(&batch->open)) != NULL && round->left == 0) {
+        fill_twins(batch, round);
+        g_queue_pop_head(&batch->open);
+        batch->rounds->take(batch->rounds->data, round->runs, round->n);
+        round_free(round);
+        open_next(batch);
     }
 }
 
@@ -220,7 +296,7 @@ static gboolean work(gpointer data, gsize index, GByteArray *reply, GError **err
     Campaign *campaign = batch->campaign;
     const CampaignSetup *setup = &campaign->setup;
     g_autofree const char **overrides =
-        all_overrides(setup, (const char *const *)batch->runs[batch->missing[index]].overrides);
+        all_overrides(setup, (const char *const *)run_of(batch, index)->overrides);
     GError *failure = NULL;
     Outcome outcome;
 
@@ -249,66 +325,39 @@ static void tick(gpointer data) {
 }
 
 static void note_done(Batch *batch, gsize index) {
-    Campaign *campaign = batch->campaign;
-    CampaignRun *run = &batch->runs[index];
+    Task task = g_array_index(batch->tasks, Task, index);
+    CampaignRun *run = &task.round->runs[task.run];
 
     outcome_clear(&run->outcome);
-    outcome_known(campaign, batch->keys[index], &run->outcome);
+    outcome_known(batch->campaign, task.round->keys[task.run], &run->outcome);
     batch->done++;
     campaign_progress_done(batch->progress);
     show(batch, run);
+    task.round->left--;
+    close_ended(batch);
 }
 
 static gboolean lose(gpointer data, gsize index, const char *why, GError **error) {
     Batch *batch = data;
-    gsize run = batch->missing[index];
 
     (void)error;
-    g_hash_table_insert(batch->campaign->lost, g_strdup(batch->keys[run]), g_strdup(why));
-    note_done(batch, run);
+    g_hash_table_insert(batch->campaign->lost, g_strdup(key_of(batch, index)), g_strdup(why));
+    note_done(batch, index);
     return TRUE;
 }
 
 static gboolean take(gpointer data, gsize index, const GByteArray *reply, GError **error) {
     Batch *batch = data;
     Campaign *campaign = batch->campaign;
-    gsize run = batch->missing[index];
     const char *text = (const char *)reply->data;
     gsize length = reply->len > 0 ? strnlen(text, reply->len) : 0;
 
     if (length == reply->len || !cost_memo_take(campaign->memo, reply, length + 1))
         return lose(data, index, "a process that simulates gave a damaged answer", error);
-    if (!store_put(campaign->store, batch->keys[run], text, error))
+    if (!store_put(campaign->store, key_of(batch, index), text, error))
         return FALSE;
-    note_done(batch, run);
+    note_done(batch, index);
     return TRUE;
-}
-
-static gboolean simulate(Batch *batch, GError **error) {
-    Campaign *campaign = batch->campaign;
-    ChildJobs jobs = {.n = batch->n_missing,
-                      .data = batch,
-                      .work = work,
-                      .take = take,
-                      .at_once = campaign->setup.workers,
-                      .timeout_s = campaign->setup.timeout_s,
-                      .lose = lose,
-                      .tick = tick,
-                      .stop = campaign->stop};
-
-    if (batch->n_missing > 0 && *campaign->stop == 0)
-        fill_memo(campaign);
-    return child_run_all(&jobs, error);
-}
-
-/* Runs of a key that another run had too. */
-static void fill_twins(Batch *batch) {
-    for (gsize i = 0; i < batch->n; i++) {
-        CampaignRun *run = &batch->runs[i];
-        if (!run->known && run->outcome.status == OUTCOME_OK &&
-            isnan(run->outcome.figures[FIGURE_EVENTS]))
-            outcome_known(batch->campaign, batch->keys[i], &run->outcome);
-    }
 }
 
 static gboolean interrupted(const Batch *batch, GError **error) {
@@ -317,29 +366,64 @@ static gboolean interrupted(const Batch *batch, GError **error) {
         store == NULL ? g_strdup("; nothing keeps them (see option '--store')")
                       : g_strdup_printf("; '%s' keeps them, and the same command goes on", store);
 
-    if (batch->done == batch->n_missing)
+    if (batch->done == batch->tasks->len)
         return FALSE;
     g_set_error(error, G_FILE_ERROR, G_FILE_ERROR_INTR,
                 "infergrid: interrupted after %" G_GSIZE_FORMAT " of %" G_GSIZE_FORMAT " runs%s",
-                batch->n - batch->n_missing + batch->done, batch->n, kept);
+                batch->n - batch->tasks->len + batch->done, batch->n, kept);
     return TRUE;
+}
+
+gboolean campaign_run_rounds(Campaign *campaign, const CampaignRounds *rounds, const char *label,
+                             GError **error) {
+    g_auto(Batch) batch = {.campaign = campaign,
+                           .rounds = rounds,
+                           .tasks = g_array_new(FALSE, FALSE, sizeof(Task)),
+                           .seen = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
+                           .progress = campaign_progress_new(label, 0, campaign->setup.quiet),
+                           .jobs = {.data = &batch,
+                                    .work = work,
+                                    .take = take,
+                                    .at_once = campaign->setup.workers,
+                                    .timeout_s = campaign->setup.timeout_s,
+                                    .lose = lose,
+                                    .tick = tick,
+                                    .stop = campaign->stop}};
+
+    for (guint i = 0; i <= rounds->ahead && open_next(&batch); i++)
+        ;
+    close_ended(&batch);
+    if (batch.jobs.n > 0 && *campaign->stop == 0)
+        fill_memo(campaign);
+    return child_run_all(&batch.jobs, error) && !interrupted(&batch, error);
+}
+
+/* --- a single round */
+
+typedef struct Single {
+    CampaignRun *runs;
+    gsize n;
+} Single;
+
+static CampaignRun *next_single(gpointer data, gsize *n) {
+    Single *single = data;
+
+    *n = single->n;
+    return g_steal_pointer(&single->runs);
+}
+
+static void take_single(gpointer data, CampaignRun *runs, gsize n) {
+    (void)data;
+    (void)runs;
+    (void)n;
 }
 
 gboolean campaign_run(Campaign *campaign, CampaignRun *runs, gsize n, const char *label,
                       GError **error) {
-    g_auto(Batch) batch = {.campaign = campaign,
-                           .runs = runs,
-                           .keys = g_new0(char *, n + 1),
-                           .missing = g_new0(gsize, n + 1),
-                           .n = n};
+    Single single = {runs, n};
+    CampaignRounds rounds = {.next = next_single, .take = take_single, .data = &single};
 
-    sort_out(&batch);
-    batch.progress = campaign_progress_new(label, batch.n_missing, campaign->setup.quiet);
     for (gsize i = 0; i < n; i++)
-        if (runs[i].known)
-            show(&batch, &runs[i]);
-    if (!simulate(&batch, error) || interrupted(&batch, error))
-        return FALSE;
-    fill_twins(&batch);
-    return TRUE;
+        outcome_init(&runs[i].outcome);
+    return campaign_run_rounds(campaign, &rounds, label, error);
 }

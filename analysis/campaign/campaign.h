@@ -49,6 +49,23 @@ const Experiment *campaign_base(const Campaign *campaign);
  * (G_FILE_ERROR_INTR) says how far it came. Clear the outcomes whatever it returns. */
 gboolean campaign_run(Campaign *campaign, CampaignRun *runs, gsize n, const char *label,
                       GError **error);
+
+/* Rounds of runs, of which the next begins before the last one has ended, so that no worker idles.
+ * What is decided depends on neither: of 'ahead' + 1 rounds under way the oldest is taken, once it
+ * and all before it have ended, and then one is asked for. */
+typedef struct CampaignRounds {
+    guint ahead;
+    /* The runs of the next round and their number; NULL or 0: none for now. They stay the caller's,
+     * until 'take' or the end. */
+    CampaignRun *(*next)(gpointer data, gsize *n);
+    void (*take)(gpointer data, CampaignRun *runs, gsize n); /* in the order of 'next' */
+    gpointer data;
+} CampaignRounds;
+
+/* campaign_run of one round after the other until there is none. Those not taken when it fails are
+ * the caller's to free, their outcomes too. */
+gboolean campaign_run_rounds(Campaign *campaign, const CampaignRounds *rounds, const char *label,
+                             GError **error);
 /* TRUE for a run that falls to another shard and is not in the store. */
 gboolean campaign_run_is_elsewhere(const CampaignRun *run);
 /* In this process, the experiment of a run with these overrides (may be NULL) on top of the

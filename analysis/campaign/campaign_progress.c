@@ -33,6 +33,11 @@ void campaign_progress_free(CampaignProgress *progress) {
     g_free(progress);
 }
 
+void campaign_progress_add(CampaignProgress *progress, gsize runs) {
+    if (progress != NULL)
+        progress->runs += runs;
+}
+
 void campaign_progress_done(CampaignProgress *progress) {
     if (progress != NULL)
         progress->done++;

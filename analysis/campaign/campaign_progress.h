@@ -10,6 +10,8 @@ typedef struct CampaignProgress CampaignProgress;
 CampaignProgress *campaign_progress_new(const char *label, gsize runs, gboolean quiet);
 void campaign_progress_free(CampaignProgress *progress); /* clears the line */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CampaignProgress, campaign_progress_free)
+void campaign_progress_add(CampaignProgress *progress,
+                           gsize runs); /* that are to be simulated too */
 void campaign_progress_done(CampaignProgress *progress);
 /* Takes ownership of 'text'; NULL changes nothing. */
 void campaign_progress_best(CampaignProgress *progress, char *text);

@@ -8,7 +8,7 @@
 #include <signal.h>
 
 typedef struct ChildJobs {
-    gsize n;
+    gsize n;       /* 'take' and 'lose' may make it larger */
     gpointer data; /* of both functions; borrowed */
     /* In a child: does job 'index' and appends what it found to 'reply'. Whatever else it changes
      * stays in the child. Static texts stand at the same addresses in both processes. */

@@ -3,8 +3,13 @@
 #include <math.h>
 #include <string.h>
 
-/* Candidates of a round, after which is decided what is left out. */
-#define ROUND_GUIDED 8
+/* Candidates of a round, after which is decided what is left out, while the next round is under way
+ * already: few of a small space, and never so many that much is simulated in vain. */
+#define ROUND_LEAST 2
+#define ROUND_MOST 4
+#define ROUND_PARTS 40
+#define ROUNDS_AHEAD 1
+#define TIED_MOST 16    /* that need no slices to be put in order */
 #define ROUND_ENOUGH 32 /* of an exhaustive search that may end early */
 
 const char *candidate_fate_name(CandidateFate fate) {
@@ -102,6 +107,7 @@ char *search_progress_best(gpointer data, const CampaignRun *run) {
 
 static void take(const SearchSetup *setup, SearchResult *result, Candidate *candidate,
                  CampaignRun *run) {
+    candidate->under_way = FALSE;
     outcome_clear(&candidate->outcome);
     candidate->outcome = run->outcome;
     outcome_init(&run->outcome);
@@ -120,26 +126,48 @@ static void take(const SearchSetup *setup, SearchResult *result, Candidate *cand
                           : FATE_LIMIT;
 }
 
-/* Simulates the candidates of these indices and ranks all that is known. */
-static gboolean simulate(const SearchSetup *setup, SearchResult *result, const GArray *indices,
-                         GError **error) {
-    g_autofree CampaignRun *runs = g_new0(CampaignRun, indices->len);
-    g_autofree char *label =
-        setup->label == NULL ? g_strdup_printf("round %u", result->rounds + 1)
-                             : g_strdup_printf("%s, round %u", setup->label, result->rounds + 1);
+static CampaignRun *runs_of(const SearchSetup *setup, const SearchResult *result,
+                            const GArray *indices) {
+    CampaignRun *runs = g_new0(CampaignRun, indices->len);
 
     for (guint i = 0; i < indices->len; i++)
         runs[i].overrides = (char **)search_settings(
             setup, result->candidates[g_array_index(indices, gsize, i)].point);
-    gboolean done = campaign_run(setup->campaign, runs, indices->len, label, error);
-    for (guint i = 0; i < indices->len; i++) {
-        if (done)
-            take(setup, result, &result->candidates[g_array_index(indices, gsize, i)], &runs[i]);
+    return runs;
+}
+
+static void runs_free(CampaignRun *runs, gsize n) {
+    for (gsize i = 0; i < n; i++) {
         outcome_clear(&runs[i].outcome);
         g_free(runs[i].overrides);
     }
+    g_free(runs);
+}
+
+/* Ranks all that is known with these runs of the candidates of 'indices'. */
+static void take_round(const SearchSetup *setup, SearchResult *result, const GArray *indices,
+                       CampaignRun *runs) {
+    for (guint i = 0; i < indices->len; i++)
+        take(setup, result, &result->candidates[g_array_index(indices, gsize, i)], &runs[i]);
     result->rounds++;
     search_rank(setup, result);
+}
+
+/* "16 clusters, round 3". Caller frees. */
+static char *label_of(const SearchSetup *setup, const char *what) {
+    return setup->label == NULL ? g_strdup(what) : g_strdup_printf("%s, %s", setup->label, what);
+}
+
+static gboolean simulate(const SearchSetup *setup, SearchResult *result, const GArray *indices,
+                         GError **error) {
+    g_autofree char *round = g_strdup_printf("round %u", result->rounds + 1);
+    g_autofree char *label = label_of(setup, round);
+    CampaignRun *runs = runs_of(setup, result, indices);
+    gboolean done = campaign_run(setup->campaign, runs, indices->len, label, error);
+
+    if (done)
+        take_round(setup, result, indices, runs);
+    runs_free(runs, indices->len);
     return done;
 }
 
@@ -188,7 +216,7 @@ static void discard(const SearchSetup *setup, SearchResult *result) {
 
     for (gsize i = 0; i < result->n; i++) {
         Candidate *candidate = &result->candidates[i];
-        if (candidate->fate != FATE_UNNEEDED)
+        if (candidate->fate != FATE_UNNEEDED || candidate->under_way)
             continue;
         search_optimistic(candidate, optimistic);
         if (bound_breaks_limit(setup->objectives, optimistic))
@@ -230,7 +258,7 @@ static GArray *left_over(const SearchResult *result) {
     GArray *left = g_array_new(FALSE, FALSE, sizeof(gsize));
 
     for (gsize i = 0; i < result->n; i++)
-        if (result->candidates[i].fate == FATE_UNNEEDED)
+        if (result->candidates[i].fate == FATE_UNNEEDED && !result->candidates[i].under_way)
             g_array_append_val(left, i);
     return left;
 }
@@ -249,7 +277,8 @@ static GArray *pick(const SearchSetup *setup, const SearchResult *result, const 
         g_ptr_array_add(orders, order);
     }
     guint left = ((GArray *)orders->pdata[0])->len;
-    for (guint i = 0; i < left * n && round->len < ROUND_GUIDED; i++) {
+    guint most = (guint)CLAMP(result->n / ROUND_PARTS, ROUND_LEAST, ROUND_MOST);
+    for (guint i = 0; i < left * n && round->len < most; i++) {
         gsize index = g_array_index((GArray *)orders->pdata[i % n], gsize, i / n);
         if (taken[index])
             continue;
@@ -285,25 +314,62 @@ static gboolean order_tied(const SearchSetup *setup, SearchResult *result, guint
                            GError **error) {
     g_autoptr(GArray) same = tied(setup, result);
 
-    return same->len <= 2 * ROUND_GUIDED || search_slices_order(setup, result, same, places, error);
+    return same->len <= TIED_MOST || search_slices_order(setup, result, same, places, error);
+}
+
+typedef struct Guiding {
+    const SearchSetup *setup;
+    SearchResult *result;
+    guint *places;
+    GQueue rounds; /* under way: their indices (GArray), owned */
+    GQueue runs;   /* … and their runs */
+} Guiding;
+
+static CampaignRun *guided_next(gpointer data, gsize *n) {
+    Guiding *guiding = data;
+    SearchResult *result = guiding->result;
+
+    if (has_enough(guiding->setup, result))
+        return NULL;
+    discard(guiding->setup, result);
+    g_autoptr(GArray) round = pick(guiding->setup, result, guiding->places);
+    if (round->len == 0)
+        return NULL;
+    CampaignRun *runs = runs_of(guiding->setup, result, round);
+    for (guint i = 0; i < round->len; i++)
+        result->candidates[g_array_index(round, gsize, i)].under_way = TRUE;
+    *n = round->len;
+    g_queue_push_tail(&guiding->rounds, g_steal_pointer(&round));
+    g_queue_push_tail(&guiding->runs, runs);
+    return runs;
+}
+
+static void guided_take(gpointer data, CampaignRun *runs, gsize n) {
+    Guiding *guiding = data;
+    g_autoptr(GArray) round = g_queue_pop_head(&guiding->rounds);
+
+    g_queue_pop_head(&guiding->runs);
+    take_round(guiding->setup, guiding->result, round, runs);
+    runs_free(runs, n);
 }
 
 static gboolean search_guided(const SearchSetup *setup, SearchResult *result, GError **error) {
     g_autofree guint *places = g_new0(guint, result->n);
+    g_autofree char *label = label_of(setup, "guided");
+    Guiding guiding = {setup, result, places, G_QUEUE_INIT, G_QUEUE_INIT};
+    CampaignRounds rounds = {ROUNDS_AHEAD, guided_next, guided_take, &guiding};
 
     if (!search_bounds_fill(setup, result, error))
         return FALSE;
     discard(setup, result);
     if (!order_tied(setup, result, places, error))
         return FALSE;
-    for (; !has_enough(setup, result); discard(setup, result)) {
-        g_autoptr(GArray) round = pick(setup, result, places);
-        if (round->len == 0)
-            return TRUE;
-        if (!simulate(setup, result, round, error))
-            return FALSE;
+    gboolean done = campaign_run_rounds(setup->campaign, &rounds, label, error);
+    while (!g_queue_is_empty(&guiding.rounds)) {
+        g_autoptr(GArray) round = g_queue_pop_head(&guiding.rounds);
+        runs_free(g_queue_pop_head(&guiding.runs), round->len);
     }
-    return TRUE;
+    return done;
 }
 
 SearchResult *search_run(const SearchSetup *setup, GError **error) {

@@ -31,6 +31,7 @@ typedef struct Candidate {
     double best_figures[N_FIGURES]; /* no simulation of it can be better than these; NaN: unknown.
                                        Exhaustive searches leave them all NaN */
     guint rank;                     /* of FATE_RANKED, from 1; 0: none */
+    gboolean under_way;             /* being simulated */
     gboolean on_front;              /* no other one is better in all objectives */
 } Candidate;
 
