@@ -186,9 +186,11 @@ static GArray *specs_read(const OperatorOptions *options, OperatorKind kind,
     GArray *one = g_array_new(FALSE, FALSE, sizeof(OperatorSpec));
     g_array_append_val(one, base);
     g_autoptr(GArray) specs = sweep_expand(one, &table, BIT(kind), error);
-    for (guint i = 0; specs != NULL && i < specs->len; i++) {
+    if (specs == NULL || !operator_timeline_fits(options, specs->len, error))
+        return NULL;
+    for (guint i = 0; i < specs->len; i++) {
         OperatorSpec *spec = &g_array_index(specs, OperatorSpec, i);
-        spec->events = specs->len == 1 && options->output != NULL;
+        spec->events = specs->len == 1 && operator_wants_events(options);
         if (!spec_complete(spec, platform, choice == 1, error))
             return NULL;
     }
@@ -253,28 +255,46 @@ static OperatorAnswer answer_of(const GArray *specs, const OperatorResult *resul
     return answer;
 }
 
-static gboolean files_write(OutputFolder *folder, const GArray *specs,
+/* 'folder' may be NULL. */
+static gboolean timeline_write(const OperatorOptions *options, const OutputFolder *folder,
+                               const OperatorSpec *spec, const OperatorResult *result,
+                               GError **error) {
+    g_autofree char *within = folder == NULL ? NULL : output_folder_file(folder, "timeline.json");
+    TraceWindow window = timeline_settings_window(&options->timeline);
+    g_autoptr(TraceSink) sink = NULL;
+
+    if (!operator_wants_events(options))
+        return TRUE;
+    sink = timeline_settings_open(&options->timeline, options->force, within, error);
+    if (sink == NULL || !timeline_settings_cover(&options->timeline, result->seconds, error))
+        return FALSE;
+    block_timeline_put(spec, result, &window, sink);
+    return trace_sink_finish(sink, error);
+}
+
+static gboolean files_write(const OperatorOptions *options, const GArray *specs,
                             const OperatorResult *results, const OperatorAnswer *answer,
                             GError **error) {
-    g_autofree char *timeline = output_folder_file(folder, "timeline.json");
+    g_autoptr(OutputFolder) folder = NULL;
 
-    return output_folder_write(folder, "result.json", answer->json, error) &&
-           output_folder_write(folder, "result.csv", answer->csv, error) &&
-           (specs->len > 1 || block_timeline_write(&g_array_index(specs, OperatorSpec, 0),
-                                                   &results[0], timeline, error)) &&
-           output_folder_commit(folder, error);
+    if (options->output != NULL) {
+        folder = output_folder_open(options->output, options->force, error);
+        if (folder == NULL || !output_folder_write(folder, "result.json", answer->json, error) ||
+            !output_folder_write(folder, "result.csv", answer->csv, error))
+            return FALSE;
+    }
+    return (specs->len > 1 ||
+            timeline_write(options, folder, &g_array_index(specs, OperatorSpec, 0), &results[0],
+                           error)) &&
+           (folder == NULL || output_folder_commit(folder, error));
 }
 
 static int tell(const OperatorOptions *options, const GArray *specs, const OperatorResult *results,
                 const OperatorAnswer *answer) {
     g_autoptr(GError) error = NULL;
-    g_autoptr(OutputFolder) folder = NULL;
 
-    if (options->output != NULL) {
-        folder = output_folder_open(options->output, options->force, &error);
-        if (folder == NULL || !files_write(folder, specs, results, answer, &error))
-            return catalogue_fail(error);
-    }
+    if (!files_write(options, specs, results, answer, &error))
+        return catalogue_fail(error);
     return operator_answer_print(answer, options);
 }
 
@@ -319,13 +339,8 @@ static int operator_command(const void *target) {
     g_autoptr(GError) error = NULL;
     OperatorKind kind;
 
-    if (!catalogue_check_environment(&error))
+    if (!catalogue_check_environment(&error) || !operator_files_are_right(options, &error))
         return catalogue_fail(error);
-    if (options->force && options->output == NULL && options->plot == NULL) {
-        g_set_error_literal(&error, INPUT_ERROR, INPUT_ERROR_CONFLICT,
-                            "infergrid operator: option '--force' needs '--output'");
-        return catalogue_fail(error);
-    }
     g_autoptr(YamlNode) section = section_load(SECTION_PLATFORM, name, "--platform", &error);
     g_autoptr(Platform) platform = section == NULL ? NULL : platform_read(section, &error);
     if (platform == NULL)
@@ -369,6 +384,9 @@ const Command command_operator = {
     .target_size = sizeof(OperatorOptions),
     .example = "  # a Linear operator, its blocks as a timeline, its numbers checked\n"
                "  infergrid operator gemm -M 2048 -K 4096 -N 4096 --verify -o results/gemm\n"
+               "  # the first millisecond of its transfers, for Perfetto and for ViTE\n"
+               "  infergrid operator gemm -M 2048 -K 4096 -N 4096 --timeline gemm.json.gz \\\n"
+               "      --timeline gemm.paje --window ':1 ms' --lanes transfers\n"
                "  # how decode attention grows with the context\n"
                "  infergrid operator attention --new 1 --past 1023,2047,4095 --batch 16\n"
                "  # a product over a wafer's cores, and three ways to compute it over four grids\n"

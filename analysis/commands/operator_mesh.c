@@ -246,6 +246,17 @@ static GArray *specs_expand(const OperatorOptions *options, const GArray *bases,
     return g_steal_pointer(&all);
 }
 
+/* Whether a timeline can show it; 'crowded': it had too many events. */
+static gboolean is_small(const MeshRunSpec *spec, gboolean crowded, GError **error) {
+    if (!crowded && (guint64)spec->grid.columns * spec->grid.rows <= MESH_EVENTS_CORES_MAX)
+        return TRUE;
+    return set_error(error, INPUT_ERROR_CONFLICT,
+                     g_strdup_printf("--timeline: shows at most %u cores and %u stretches of their "
+                                     "time, which %u × %u cores exceed",
+                                     MESH_EVENTS_CORES_MAX, MESH_EVENTS_MAX, spec->grid.columns,
+                                     spec->grid.rows));
+}
+
 static GArray *specs_read(const OperatorOptions *options, const Platform *platform,
                           GError **error) {
     g_autoptr(GArray) bases = bases_read(options, platform, error);
@@ -259,9 +270,15 @@ static GArray *specs_read(const OperatorOptions *options, const Platform *platfo
         return NULL;
     g_autoptr(GArray) grids = grids_read(options, error);
     g_autoptr(GArray) specs = grids == NULL ? NULL : specs_expand(options, bases, grids, error);
-    for (guint i = 0; specs != NULL && i < specs->len; i++) {
+    if (specs == NULL || !operator_timeline_fits(options, specs->len, error))
+        return NULL;
+    if (options->timeline.files != NULL &&
+        !is_small(&g_array_index(specs, MeshRunSpec, 0), FALSE, error))
+        return NULL;
+    for (guint i = 0; i < specs->len; i++) {
         MeshRunSpec *spec = &g_array_index(specs, MeshRunSpec, i);
-        spec->heat = spec->events = specs->len == 1 && options->output != NULL;
+        spec->heat = specs->len == 1 && options->output != NULL;
+        spec->events = specs->len == 1 && operator_wants_events(options);
         if (!spec_complete(spec, options, error) || !mesh_run_check(spec, platform, error))
             return NULL;
     }
@@ -294,23 +311,39 @@ static gboolean heat_write(OutputFolder *folder, const MeshPicture *picture, GEr
     return TRUE;
 }
 
-/* Of a mesh that is small enough to have kept its events. */
-static gboolean timeline_write(OutputFolder *folder, const MeshPicture *picture, GError **error) {
-    g_autofree char *path = output_folder_file(folder, "timeline.json");
+/* Of a mesh that is small enough to have kept its events; of others --output has none. 'folder' may
+ * be NULL. */
+static gboolean timeline_write(const OperatorOptions *options, const OutputFolder *folder,
+                               const MeshPicture *picture, double seconds, GError **error) {
+    const TimelineSettings *settings = &options->timeline;
+    g_autofree char *within = folder == NULL ? NULL : output_folder_file(folder, "timeline.json");
+    TraceWindow window = timeline_settings_window(settings);
+    g_autoptr(TraceSink) sink = NULL;
 
-    return picture->results[0].events == NULL ||
-           mesh_timeline_write(&picture->specs[0], &picture->results[0], path, error);
+    if (!operator_wants_events(options))
+        return TRUE;
+    if (picture->results[0].events == NULL)
+        return settings->files == NULL || is_small(&picture->specs[0], TRUE, error);
+    sink = timeline_settings_open(settings, options->force, within, error);
+    if (sink == NULL || !timeline_settings_cover(settings, seconds, error))
+        return FALSE;
+    mesh_timeline_put(&picture->specs[0], &picture->results[0], &window, sink);
+    return trace_sink_finish(sink, error);
 }
 
 static gboolean files_write(const OperatorOptions *options, const MeshPicture *picture,
-                            const OperatorAnswer *answer, GError **error) {
-    g_autoptr(OutputFolder) folder = output_folder_open(options->output, options->force, error);
+                            const OperatorAnswer *answer, double seconds, GError **error) {
+    g_autoptr(OutputFolder) folder = NULL;
 
-    return folder != NULL && output_folder_write(folder, "result.json", answer->json, error) &&
-           output_folder_write(folder, "result.csv", answer->csv, error) &&
-           (picture->n > 1 ||
-            (heat_write(folder, picture, error) && timeline_write(folder, picture, error))) &&
-           output_folder_commit(folder, error);
+    if (options->output != NULL) {
+        folder = output_folder_open(options->output, options->force, error);
+        if (folder == NULL || !output_folder_write(folder, "result.json", answer->json, error) ||
+            !output_folder_write(folder, "result.csv", answer->csv, error) ||
+            (picture->n == 1 && !heat_write(folder, picture, error)))
+            return FALSE;
+    }
+    return (picture->n > 1 || timeline_write(options, folder, picture, seconds, error)) &&
+           (folder == NULL || output_folder_commit(folder, error));
 }
 
 static int tell(const OperatorOptions *options, const MeshPicture *picture,
@@ -318,7 +351,9 @@ static int tell(const OperatorOptions *options, const MeshPicture *picture,
     g_auto(OperatorAnswer) answer = answer_of(picture, platform);
     g_autoptr(GError) error = NULL;
 
-    if (options->output != NULL && !files_write(options, picture, &answer, &error))
+    double seconds = picture->results[0].totals.cycles / platform->mesh.clock_hz;
+
+    if (!files_write(options, picture, &answer, seconds, &error))
         return catalogue_fail(error);
     if (options->plot != NULL && !mesh_plot_sweep(picture, options->plot, &error))
         return catalogue_fail(error);

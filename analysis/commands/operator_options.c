@@ -1,5 +1,7 @@
 #include "analysis/commands/operator_options.h"
 
+#include "workloads/input_error.h"
+
 const Option operator_options[] = {
     {"platform", 'p', OPTION_TEXT, OPTION_OFFSET(platform), "PLATFORM", "mt3000",
      "the machine, a YAML file or the name of a shipped one"},
@@ -62,10 +64,43 @@ const Option operator_options[] = {
      "write result.json, result.csv and, for a single operator, timeline.json (blocks and "
      "transfers, for Perfetto; of a mesh if it is small) and, of a mesh, heatmap.svg into a new "
      "folder"},
+    TIMELINE_OPTIONS(OperatorOptions, timeline),
     {"plot", 0, OPTION_TEXT, OPTION_OFFSET(plot), "FILE", "none",
      "mesh: draw a sweep's cycles, split into computing and the rest, over the grid; .svg or .pdf"},
     {"force", 'f', OPTION_FLAG, OPTION_OFFSET(force), NULL, "off",
-     "replace the folder of --output, or the picture, if it is there"},
+     "replace the folder of --output, the picture, or the files of --timeline, if they are there"},
     {"json", 'j', OPTION_FLAG, OPTION_OFFSET(json), NULL, "off",
      "print JSON instead of a table or, for a sweep, CSV"},
 };
+
+gboolean operator_files_are_right(const OperatorOptions *options, GError **error) {
+    gboolean files =
+        options->output != NULL || options->plot != NULL || options->timeline.files != NULL;
+
+    if (files || !options->force)
+        return timeline_settings_check(&options->timeline, "infergrid operator", "output",
+                                       options->output != NULL, error);
+    g_set_error_literal(error, INPUT_ERROR, INPUT_ERROR_CONFLICT,
+                        "infergrid operator: option '--force' needs '--output', '--timeline' or "
+                        "'--plot'");
+    return FALSE;
+}
+
+gboolean operator_timeline_fits(const OperatorOptions *options, guint runs, GError **error) {
+    const TimelineSettings *timeline = &options->timeline;
+    const char *option = timeline->files != NULL     ? "timeline"
+                         : timeline->lanes != NULL   ? "lanes"
+                         : timeline->window.to_s > 0 ? "window"
+                                                     : NULL;
+
+    if (runs == 1 || option == NULL)
+        return TRUE;
+    g_set_error(error, INPUT_ERROR, INPUT_ERROR_CONFLICT,
+                "infergrid operator: option '--%s' is about a single operator, not a sweep of %u",
+                option, runs);
+    return FALSE;
+}
+
+gboolean operator_wants_events(const OperatorOptions *options) {
+    return options->output != NULL || options->timeline.files != NULL;
+}

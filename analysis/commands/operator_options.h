@@ -2,6 +2,7 @@
 #ifndef ANALYSIS_COMMANDS_OPERATOR_OPTIONS_H
 #define ANALYSIS_COMMANDS_OPERATOR_OPTIONS_H
 
+#include "analysis/commands/timeline_options.h"
 #include "analysis/options.h"
 #include "analysis/output/facts.h"
 #include "platforms/platform.h"
@@ -18,12 +19,13 @@ typedef struct OperatorOptions {
     gboolean full, folded, no_broadcast, every_step;
     gboolean verify;
     char *output, *plot;
+    TimelineSettings timeline;
     gboolean force, json;
 } OperatorOptions;
 
 #define OPTION_OFFSET(member) G_STRUCT_OFFSET(OperatorOptions, member)
 
-#define N_OPERATOR_OPTIONS 32
+#define N_OPERATOR_OPTIONS 35
 extern const Option operator_options[N_OPERATOR_OPTIONS];
 
 /* An option that belongs to some kinds of operators only. */
@@ -36,6 +38,13 @@ typedef struct KindOption {
 /* FALSE and an error when one is given that says nothing about any of 'kinds'. */
 gboolean operator_option_fits(const OperatorOptions *options, const KindOption *option, guint kinds,
                               GError **error);
+
+/* FALSE and an error when options about files do not go together. */
+gboolean operator_files_are_right(const OperatorOptions *options, GError **error);
+/* FALSE and an error when a timeline is asked for, by --timeline, of several runs. */
+gboolean operator_timeline_fits(const OperatorOptions *options, guint runs, GError **error);
+/* Whether the events of a run, the only one, are wanted. */
+gboolean operator_wants_events(const OperatorOptions *options);
 
 /* The texts of all runs. */
 typedef struct OperatorAnswer {

@@ -1,4 +1,5 @@
 #include "analysis/commands/catalogue.h"
+#include "analysis/commands/timeline_options.h"
 #include "analysis/output/interrupt.h"
 #include "analysis/output/output_folder.h"
 #include "analysis/output/progress.h"
@@ -11,7 +12,6 @@
 #include "analysis/run/token_check.h"
 #include "analysis/run/token_log.h"
 #include "analysis/run/wafer_numbers.h"
-#include "analysis/timeline/chrome_trace.h"
 #include "analysis/timeline/timeline.h"
 #include "workloads/input_error.h"
 #include <math.h>
@@ -22,8 +22,8 @@ typedef struct SimulateOptions {
     char **overrides;
     char *output;
     gboolean force;
-    gboolean trace, trace_ranks;
-    TimeWindow trace_window;
+    gboolean trace, ranks;
+    TimelineSettings timeline;
     char *warmup, *cooldown;
     gboolean no_fast_forward;
     gboolean verify;
@@ -75,6 +75,7 @@ static void run_free(Run *run) {
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Run, run_free)
 
 static gboolean usage_is_right(const SimulateOptions *options, GError **error) {
+    gboolean drawn = options->trace || options->timeline.files != NULL;
     const struct {
         gboolean given;
         const char *name;
@@ -82,9 +83,8 @@ static gboolean usage_is_right(const SimulateOptions *options, GError **error) {
         const char *needs;
     } rules[] = {
         {options->trace, "trace", options->output != NULL, "output"},
-        {options->force, "force", options->output != NULL, "output"},
-        {options->trace_ranks, "trace-ranks", options->trace, "trace"},
-        {options->trace_window.to_s > 0, "trace-window", options->trace, "trace"},
+        {options->force, "force", options->output != NULL || drawn, "output' or '--timeline"},
+        {options->ranks, "ranks", drawn, "timeline' or '--trace"},
     };
     for (gsize i = 0; i < G_N_ELEMENTS(rules); i++) {
         if (rules[i].given && !rules[i].allowed) {
@@ -94,7 +94,8 @@ static gboolean usage_is_right(const SimulateOptions *options, GError **error) {
             return FALSE;
         }
     }
-    return TRUE;
+    return timeline_settings_check(&options->timeline, "infergrid simulate", "trace",
+                                   options->trace, error);
 }
 
 /* --warmup and --cooldown are short for --set, and win over it. */
@@ -163,13 +164,12 @@ static gboolean run_prepare(Run *run, GError **error) {
 }
 
 static gboolean timeline_open(Run *run, GError **error) {
-    const TimeWindow *window = &run->options->trace_window;
+    const SimulateOptions *given = run->options;
     TimelineOptions options = {.plan = run->experiment->plan,
-                               .ranks = run->options->trace_ranks,
-                               .from_s = window->from_s,
-                               .to_s = window->to_s > 0 ? window->to_s : INFINITY};
-    g_autofree char *path = output_folder_file(run->folder, "trace.json");
-    TraceSink *sink = chrome_trace_new(path, error);
+                               .ranks = given->ranks,
+                               .window = timeline_settings_window(&given->timeline)};
+    g_autofree char *path = given->trace ? output_folder_file(run->folder, "trace.json") : NULL;
+    TraceSink *sink = timeline_settings_open(&given->timeline, given->force, path, error);
     if (sink == NULL) {
         return FALSE;
     }
@@ -197,8 +197,7 @@ static gboolean files_open(Run *run, GError **error) {
     }
     g_ptr_array_add(run->observers, request_log_observer(run->requests));
     g_ptr_array_add(run->observers, series_log_observer(run->series));
-    return (run->weights == NULL || tokens_open(run, error)) &&
-           (!run->options->trace || timeline_open(run, error));
+    return run->weights == NULL || tokens_open(run, error);
 }
 
 static gboolean observers_open(Run *run, GError **error) {
@@ -214,7 +213,8 @@ static gboolean observers_open(Run *run, GError **error) {
     if (run->progress != NULL) {
         g_ptr_array_add(run->observers, progress_observer(run->progress));
     }
-    return run->folder == NULL || files_open(run, error);
+    gboolean drawn = run->options->trace || run->options->timeline.files != NULL;
+    return (run->folder == NULL || files_open(run, error)) && (!drawn || timeline_open(run, error));
 }
 
 static void run_simulate(Run *run, GError **error) {
@@ -224,7 +224,8 @@ static void run_simulate(Run *run, GError **error) {
     setup.n_observers = run->observers->len;
     setup.numerics = run->weights == NULL ? NULL : &run->numerics;
     setup.fast_forward = !run->options->no_fast_forward;
-    setup.sample_interval_s = run->series == NULL ? 0 : experiment->output.series_interval_s;
+    gboolean sampled = run->series != NULL || run->timeline != NULL;
+    setup.sample_interval_s = sampled ? experiment->output.series_interval_s : 0;
     setup.interrupted = interrupt_watch();
     run_facts_simulation(&run->facts);
     run->outcome = simulation_run(&setup, &run->ledger, error);
@@ -248,7 +249,6 @@ static gboolean files_finish(Run *run, const SummaryInput *summary, GError **err
     g_autofree char *facts = run_facts_json(&run->facts, &run->ledger);
     return request_log_finish(run->requests, error) && series_log_finish(run->series, error) &&
            (run->tokens == NULL || token_log_finish(run->tokens, error)) &&
-           (run->timeline == NULL || timeline_finish(run->timeline, run->ledger.end_s, error)) &&
            output_folder_write(run->folder, "summary.json", answers, error) &&
            output_folder_write(run->folder, "experiment.yaml", resolved, error) &&
            output_folder_write(run->folder, "run.json", facts, error) &&
@@ -268,6 +268,14 @@ static int tokens_verdict(const Run *run) {
     return EXIT_UNFINISHED;
 }
 
+/* What was asked of a timeline is held against the run first: wrong input prints no summary. */
+static gboolean timeline_close(Run *run, GError **error) {
+    double end_s = run->ledger.end_s;
+    return run->timeline == NULL ||
+           (timeline_settings_cover(&run->options->timeline, end_s, error) &&
+            timeline_finish(run->timeline, end_s, error));
+}
+
 /* Summary, verdict, files: in this order, so that a violated invariant comes with its figures and
  * leaves no folder. */
 static int run_report(Run *run, const GError *failure) {
@@ -278,15 +286,19 @@ static int run_report(Run *run, const GError *failure) {
                             .numbers = run->check == NULL ? NULL : token_check_result(run->check),
                             .on_cores = run->wafer_numbers};
     g_autofree char *text = run->options->json ? summary_json(&summary) : summary_table(&summary);
+    g_autoptr(GError) error = NULL;
+    gboolean sound = run_is_sound(run, failure);
+    if (sound && !timeline_close(run, &error)) {
+        return catalogue_fail(error);
+    }
     int status = catalogue_print(text);
-    if (!run_is_sound(run, failure)) {
+    if (!sound) {
         return EXIT_UNFINISHED;
     }
     if (!run->options->quiet) {
         g_autofree char *line = run_facts_line(&run->facts, &run->ledger);
         fprintf(stderr, "%s\n", line);
     }
-    g_autoptr(GError) error = NULL;
     if (run->folder != NULL && !files_finish(run, &summary, &error)) {
         fprintf(stderr, "infergrid: %s\n", error->message);
         return EXIT_UNFINISHED;
@@ -326,15 +338,13 @@ static const Option simulate_options[] = {
      "write summary.json, requests.csv, series.csv, experiment.yaml (resolved) and run.json into "
      "a new folder, and tokens.csv where numerics are on"},
     {"force", 'f', OPTION_FLAG, OPTION_OFFSET(force), NULL, "off",
-     "replace the folder of --output if it is there"},
+     "replace the folder of --output, or the files of --timeline, if they are there"},
     {"trace", 't', OPTION_FLAG, OPTION_OFFSET(trace), NULL, "off",
      "write trace.json too, a timeline that opens in Perfetto; steps are then simulated one by "
      "one, which takes longer"},
-    {"trace-ranks", 0, OPTION_FLAG, OPTION_OFFSET(trace_ranks), NULL, "off",
-     "give the timeline a track for each cluster instead of each tensor-parallel group"},
-    {"trace-window", 0, OPTION_WINDOW, OPTION_OFFSET(trace_window), "A:B", "the whole run",
-     "keep only what touches this window of simulated time, such as '10 s:2 min' or 10:120 in "
-     "seconds; either side may be left out"},
+    TIMELINE_OPTIONS(SimulateOptions, timeline),
+    {"ranks", 0, OPTION_FLAG, OPTION_OFFSET(ranks), NULL, "off",
+     "timelines: a lane for each cluster instead of each tensor-parallel group"},
     {"warmup", 0, OPTION_DURATION, OPTION_OFFSET(warmup), "DURATION", "output.warmup",
      "leave out of the steady-state window the requests that arrive this early, such as '30 s'"},
     {"cooldown", 0, OPTION_DURATION, OPTION_OFFSET(cooldown), "DURATION", "output.cooldown",
@@ -364,6 +374,9 @@ const Command command_simulate = {
     .target_size = sizeof(SimulateOptions),
     .example = "  # the demo with smaller batches, its results and timeline in a folder\n"
                "  infergrid simulate demo.yaml --set policy.decode.slots=8 -o results/slots-8 "
-               "--trace\n",
+               "--trace\n"
+               "  # half a minute of what its decode replicas and its network do\n"
+               "  infergrid simulate demo.yaml --timeline demo.json.gz --window '60 s:90 s' \\\n"
+               "      --lanes 'decode*' --lanes 'network*'\n",
     .run = simulate_run,
 };

@@ -13,10 +13,6 @@
 /* Of this machine, for a core that is an actor: its stack, its host and its four links. Some
  * 10,000 were measured on 64 × 64 and 96 × 96 cores, 13,300 on a whole wafer. */
 #define FULL_CORE_BYTES 14000.0
-/* A timeline of more lanes or slices is nothing to look at. */
-#define EVENTS_CORES_MAX 1024
-#define EVENTS_MAX 500000
-
 const char *const mesh_operator_names[] = {
     "meshgemm", "cannon",        "summa",     "allgather-gemm", "dist-gemm-t",
     "meshgemv", "gemv-pipeline", "gemv-ring", "allreduce",      NULL};
@@ -148,12 +144,13 @@ typedef struct Run {
     MeshGemv gemv;
     MeshReduce reduce;
     gboolean relayed;
-    GArray *events; /* OperatorEvent */
+    GArray *events;   /* OperatorEvent */
+    gboolean crowded; /* there were more than are kept */
 } Run;
 
 /* Cores of which a timeline has a lane each. */
 static gboolean keeps_events(const MeshRunSpec *spec) {
-    return spec->events && (guint64)spec->grid.columns * spec->grid.rows <= EVENTS_CORES_MAX;
+    return spec->events && (guint64)spec->grid.columns * spec->grid.rows <= MESH_EVENTS_CORES_MAX;
 }
 
 static MeshGemm gemm_of(const Run *run) {
@@ -268,8 +265,10 @@ static void keep_stretch(gpointer data, const MeshStretch *stretch) {
                           .start_s = stretch->start_cycles * cycle_s,
                           .end_s = stretch->end_cycles * cycle_s};
 
-    if (run->events->len < EVENTS_MAX)
+    if (run->events->len < MESH_EVENTS_MAX)
         g_array_append_val(run->events, kept);
+    else
+        run->crowded = TRUE;
 }
 
 /* What a child hands back ahead of its arrays. */
@@ -357,6 +356,8 @@ static gboolean work(gpointer data, gsize job, GByteArray *bytes, GError **error
         }
     }
     reply.n_heat = heat->len;
+    if (run.crowded)
+        g_array_set_size(events, 0);
     reply.n_events = events->len;
     reply_append(bytes, &reply, heat, events);
     return TRUE;

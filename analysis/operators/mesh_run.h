@@ -60,6 +60,10 @@ typedef struct MeshRunSpec {
 /* How a GEMV or an all-reduce sums. */
 MeshReduceKind mesh_operator_reduce(const MeshRunSpec *spec);
 
+/* Events are kept of no more cores and of no more stretches of their time. */
+#define MESH_EVENTS_CORES_MAX 1024
+#define MESH_EVENTS_MAX 500000
+
 /* What a core did. */
 typedef struct MeshCoreHeat {
     guint x, y;
@@ -76,7 +80,8 @@ typedef struct MeshRunResult {
     guint cores;         /* that were actors */
     OperatorCheck check; /* with 'verify' */
     GArray *heat;        /* MeshCoreHeat, in order of rows; or NULL */
-    GArray *events;      /* OperatorEvent, in seconds, lane = row · columns + column; or NULL */
+    GArray *events;      /* OperatorEvent, in seconds, lane = row · columns + column; or NULL
+                            when they were not asked for or are too many */
 } MeshRunResult;
 
 /* The most levels that a tree of the run's sums may have: more than halvings of its line would be

@@ -4,13 +4,18 @@
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #define BUFFER_BYTES ((gsize)4 * TEXT_FILE_RESERVE_MAX)
+#define GZIP_LEVEL 6
+#define GZIP_FORMAT (15 + 16) /* the largest window, and gzip's header instead of zlib's */
+#define GZIP_MEMORY 8
 
 struct TextFile {
     char *path;
     int descriptor; /* −1 once closed */
     int failure;    /* errno of the first failed write, or 0 */
+    z_stream *gzip; /* NULL: as it is */
     gsize used;
     char buffer[BUFFER_BYTES];
 };
@@ -30,8 +35,25 @@ TextFile *text_file_new(const char *path, GError **error) {
     file->path = g_strdup(path);
     file->descriptor = descriptor;
     file->failure = 0;
+    file->gzip = NULL;
     file->used = 0;
     return file;
+}
+
+TextFile *text_file_new_gzip(const char *path, GError **error) {
+    TextFile *file = text_file_new(path, error);
+    if (file == NULL)
+        return NULL;
+    file->gzip = g_new0(z_stream, 1);
+    int code = deflateInit2(file->gzip, GZIP_LEVEL, Z_DEFLATED, GZIP_FORMAT, GZIP_MEMORY,
+                            Z_DEFAULT_STRATEGY);
+    g_assert(code == Z_OK);
+    return file;
+}
+
+static void gzip_free(z_stream *gzip) {
+    deflateEnd(gzip);
+    g_free(gzip);
 }
 
 void text_file_free(TextFile *file) {
@@ -39,19 +61,41 @@ void text_file_free(TextFile *file) {
         return;
     if (file->descriptor >= 0)
         close(file->descriptor);
+    g_clear_pointer(&file->gzip, gzip_free);
     g_free(file->path);
     g_free(file);
 }
 
-static void flush(TextFile *file) {
+static void write_all(TextFile *file, const char *bytes, gsize count) {
     gsize done = 0;
-    while (done < file->used && file->failure == 0) {
-        gssize written = write(file->descriptor, file->buffer + done, file->used - done);
+    while (done < count && file->failure == 0) {
+        gssize written = write(file->descriptor, bytes + done, count - done);
         if (written >= 0)
             done += (gsize)written;
         else if (errno != EINTR)
             file->failure = errno;
     }
+}
+
+/* 'ending' is Z_FINISH for the last part. */
+static void write_compressed(TextFile *file, int ending) {
+    Bytef packed[TEXT_FILE_RESERVE_MAX / 4];
+    z_stream *gzip = file->gzip;
+    gzip->next_in = (Bytef *)file->buffer;
+    gzip->avail_in = (uInt)file->used;
+    do {
+        gzip->next_out = packed;
+        gzip->avail_out = sizeof packed;
+        deflate(gzip, ending);
+        write_all(file, (const char *)packed, sizeof packed - gzip->avail_out);
+    } while (gzip->avail_out == 0);
+}
+
+static void flush(TextFile *file) {
+    if (file->gzip != NULL)
+        write_compressed(file, Z_NO_FLUSH);
+    else
+        write_all(file, file->buffer, file->used);
     file->used = 0;
 }
 
@@ -80,6 +124,8 @@ void text_file_write(TextFile *file, const char *text) {
 
 gboolean text_file_finish(TextFile *file, GError **error) {
     flush(file);
+    if (file->gzip != NULL)
+        write_compressed(file, Z_FINISH);
     if (close(file->descriptor) != 0 && file->failure == 0)
         file->failure = errno;
     file->descriptor = -1;

@@ -9,6 +9,9 @@
 
 typedef struct TextFile TextFile;
 TextFile *text_file_new(const char *path, GError **error);
+/* The same, compressed on the way as gzip does (RFC 1952); the header holds no date, so that equal
+ * texts are equal files. */
+TextFile *text_file_new_gzip(const char *path, GError **error);
 void text_file_free(TextFile *file); /* closes it; NULL is fine */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(TextFile, text_file_free)
 

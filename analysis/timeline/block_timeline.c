@@ -1,7 +1,6 @@
 #include "analysis/timeline/block_timeline.h"
 
 #include "analysis/output/number_text.h"
-#include "analysis/timeline/chrome_trace.h"
 
 #define PROCESS 0
 
@@ -18,7 +17,8 @@ static void name_lanes(TraceSink *sink, const OperatorSpec *spec) {
     }
 }
 
-static void put_event(TraceSink *sink, const OperatorEvent *event, const char *category) {
+static void put_event(const OperatorEvent *event, const char *category, const TraceWindow *window,
+                      TraceSink *sink) {
     TraceEvent slice = {.phase = TRACE_SLICE,
                         .name = event->label,
                         .category = category,
@@ -29,20 +29,18 @@ static void put_event(TraceSink *sink, const OperatorEvent *event, const char *c
 
     if (event->bytes > 0)
         slice.arguments[0] = (TraceArgument){"bytes", event->bytes};
-    trace_sink_put(sink, &slice);
+    if (trace_window_touches(window, slice.start_ns, slice.end_ns))
+        trace_sink_put(sink, &slice);
 }
 
-gboolean block_timeline_write(const OperatorSpec *spec, const OperatorResult *result,
-                              const char *path, GError **error) {
+void block_timeline_put(const OperatorSpec *spec, const OperatorResult *result,
+                        const TraceWindow *window, TraceSink *sink) {
     static const char *const categories[N_OPERATOR_KINDS] = {[OPERATOR_GEMM] = "gemm",
                                                              [OPERATOR_ATTENTION] = "attention",
                                                              [OPERATOR_ALL_REDUCE] = "allreduce"};
-    g_autoptr(TraceSink) sink = chrome_trace_new(path, error);
 
-    if (sink == NULL)
-        return FALSE;
     name_lanes(sink, spec);
     for (guint i = 0; result->events != NULL && i < result->events->len; i++)
-        put_event(sink, &g_array_index(result->events, OperatorEvent, i), categories[spec->kind]);
-    return trace_sink_finish(sink, error);
+        put_event(&g_array_index(result->events, OperatorEvent, i), categories[spec->kind], window,
+                  sink);
 }

@@ -121,7 +121,8 @@ static void chrome_free(TraceSink *sink) {
 }
 
 TraceSink *chrome_trace_new(const char *path, GError **error) {
-    TextFile *file = text_file_new(path, error);
+    gboolean packed = g_str_has_suffix(path, ".gz");
+    TextFile *file = packed ? text_file_new_gzip(path, error) : text_file_new(path, error);
     if (file == NULL)
         return NULL;
     ChromeTrace *trace = g_new0(ChromeTrace, 1);

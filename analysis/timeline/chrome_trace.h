@@ -5,6 +5,7 @@
 
 #include "analysis/timeline/trace_sink.h"
 
+/* Compressed where 'path' ends in ".gz". */
 TraceSink *chrome_trace_new(const char *path, GError **error);
 
 #endif

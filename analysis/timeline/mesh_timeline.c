@@ -1,7 +1,6 @@
 #include "analysis/timeline/mesh_timeline.h"
 
 #include "analysis/output/number_text.h"
-#include "analysis/timeline/chrome_trace.h"
 
 #define PROCESS 0
 
@@ -18,12 +17,8 @@ static void name_lanes(TraceSink *sink, const MeshRunSpec *spec) {
         }
 }
 
-gboolean mesh_timeline_write(const MeshRunSpec *spec, const MeshRunResult *result, const char *path,
-                             GError **error) {
-    g_autoptr(TraceSink) sink = chrome_trace_new(path, error);
-
-    if (sink == NULL)
-        return FALSE;
+void mesh_timeline_put(const MeshRunSpec *spec, const MeshRunResult *result,
+                       const TraceWindow *window, TraceSink *sink) {
     name_lanes(sink, spec);
     for (guint i = 0; i < result->events->len; i++) {
         const OperatorEvent *event = &g_array_index(result->events, OperatorEvent, i);
@@ -34,7 +29,7 @@ gboolean mesh_timeline_write(const MeshRunSpec *spec, const MeshRunResult *resul
                             .thread = event->lane,
                             .start_ns = number_nanoseconds(event->start_s),
                             .end_ns = number_nanoseconds(event->end_s)};
-        trace_sink_put(sink, &slice);
+        if (trace_window_touches(window, slice.start_ns, slice.end_ns))
+            trace_sink_put(sink, &slice);
     }
-    return trace_sink_finish(sink, error);
 }

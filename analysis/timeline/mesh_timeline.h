@@ -1,12 +1,13 @@
-/* The timeline of one operator on a mesh in Chrome's trace-event format: a lane a core, with what
- * it computed, the communication it was in, and its waiting for others. */
+/* The timeline of one operator on a mesh: a lane a core, with what it computed, the communication
+ * it was in, and its waiting for others. */
 #ifndef ANALYSIS_MESH_TIMELINE_H
 #define ANALYSIS_MESH_TIMELINE_H
 
 #include "analysis/operators/mesh_run.h"
+#include "analysis/timeline/trace_sink.h"
 
-/* Writes the events of 'result' (the spec must have asked for them) to 'path'. */
-gboolean mesh_timeline_write(const MeshRunSpec *spec, const MeshRunResult *result, const char *path,
-                             GError **error);
+/* Puts those events of 'result' (the spec must have asked for them) that touch the window. */
+void mesh_timeline_put(const MeshRunSpec *spec, const MeshRunResult *result,
+                       const TraceWindow *window, TraceSink *sink);
 
 #endif

@@ -14,7 +14,7 @@ struct Timeline {
     TraceSink *sink;
     const Plan *plan;
     gboolean ranks;
-    gint64 from_ns, to_ns;
+    TraceWindow window;
     TimelineFlows *flows;
     TimelineLanes lanes[N_PURPOSES]; /* network tracks */
     guint network_threads;
@@ -25,6 +25,7 @@ struct Timeline {
     TimelineCounter *batches;   /* a replica: requests in its first stage's step */
     gint64 *busy_until_ns;      /* a replica: end of that stage's last step; −1: none */
     guint n_pools;
+    guint *first_prefill;    /* a pool: its first replica that serves prompts */
     gint64 *paused_since_ns; /* a pool; −1: admission is open */
 };
 
@@ -32,15 +33,11 @@ static guint process_of(const Timeline *timeline, guint which) {
     return timeline->plan->n_replicas + which;
 }
 
-static gboolean in_window(const Timeline *timeline, gint64 start_ns, gint64 end_ns) {
-    return end_ns >= timeline->from_ns && start_ns <= timeline->to_ns;
-}
-
 /* Values from before the window are shown at its start. */
 static void set_counter(Timeline *timeline, TimelineCounter *counter, gint64 now_ns,
                         guint64 value) {
-    if (now_ns <= timeline->to_ns)
-        timeline_counter_set(counter, timeline->sink, MAX(now_ns, timeline->from_ns), value);
+    if (now_ns <= timeline->window.to_ns)
+        timeline_counter_set(counter, timeline->sink, MAX(now_ns, timeline->window.from_ns), value);
 }
 
 static void set_waiting(Timeline *timeline, const Event *event, guint64 waiting) {
@@ -56,7 +53,7 @@ static void set_in_buffer(Timeline *timeline, const Event *event, guint64 in_buf
 /* Writes the slice if it touches the window. */
 static gboolean put_slice(Timeline *timeline, TraceEvent *slice) {
     slice->phase = TRACE_SLICE;
-    if (!in_window(timeline, slice->start_ns, slice->end_ns))
+    if (!trace_window_touches(&timeline->window, slice->start_ns, slice->end_ns))
         return FALSE;
     trace_sink_put(timeline->sink, slice);
     return TRUE;
@@ -71,7 +68,8 @@ static void put_phase(Timeline *timeline, const Event *event, const char *name, 
                         .start_ns = number_nanoseconds(since_s),
                         .id = event->request->request.id};
     gint64 end_ns = number_nanoseconds(event->time_s);
-    if (end_ns == phase.start_ns || !in_window(timeline, phase.start_ns, end_ns))
+    if (end_ns == phase.start_ns ||
+        !trace_window_touches(&timeline->window, phase.start_ns, end_ns))
         return;
     trace_sink_put(timeline->sink, &phase);
     phase.phase = TRACE_ASYNC_END;
@@ -194,6 +192,22 @@ static void pass_members(Timeline *timeline, const Event *event, const FlowSlice
     }
 }
 
+/* On the lane that computed it: the last stage of the replica that served the prompt. */
+static void on_first_token(Timeline *timeline, const Event *event) {
+    const ServedRequest *served = event->request;
+    guint id = timeline->first_prefill[served->pool] + served->prefill_replica;
+    const ReplicaPlan *replica = &timeline->plan->replicas[id];
+    TraceEvent mark = {.phase = TRACE_MARK,
+                       .name = "first token",
+                       .category = "ttft",
+                       .process = id + 1,
+                       .thread = stage_thread(timeline, replica, replica->n_stages - 1),
+                       .start_ns = number_nanoseconds(event->time_s),
+                       .arguments = {{"request", served->request.id}}};
+    if (trace_window_touches(&timeline->window, mark.start_ns, mark.start_ns))
+        trace_sink_put(timeline->sink, &mark);
+}
+
 /* The batch size of a replica: that of its first stage, zero while that stage rests. */
 static void count_batch(Timeline *timeline, const Event *event, gint64 start_ns) {
     TimelineCounter *batch = &timeline->batches[event->replica_id];
@@ -242,7 +256,7 @@ static void on_transfer(Timeline *timeline, const Event *event) {
     if (event->purpose == PURPOSE_ALL_REDUCE)
         return;
     *last = (FlowSlice){.process = process_of(timeline, PROCESS_NETWORK), .start_ns = start_ns};
-    if (!in_window(timeline, start_ns, end_ns))
+    if (!trace_window_touches(&timeline->window, start_ns, end_ns))
         return;
     guint lane = timeline_lanes_take(&timeline->lanes[event->purpose], start_ns, end_ns);
     last->thread = lane_thread(timeline, event->purpose, lane);
@@ -283,6 +297,7 @@ static void notify(Observer *observer, const Event *event) {
         [EVENT_ARRIVED] = on_arrived,
         [EVENT_REJECTED] = on_rejected,
         [EVENT_PREFILL_STARTED] = on_prefill_started,
+        [EVENT_FIRST_TOKEN] = on_first_token,
         [EVENT_BUFFERED] = on_buffered,
         [EVENT_PULL_STARTED] = on_pull_started,
         [EVENT_PULLED] = on_pulled,
@@ -364,9 +379,14 @@ static void init_counters(Timeline *timeline) {
         timeline->paused_since_ns[pool] = -1;
 }
 
-/* Later than any date that the file can hold. */
-static gint64 window_nanoseconds(double seconds) {
-    return seconds < 9e9 ? number_nanoseconds(seconds) : G_MAXINT64;
+/* Replicas stand pool after pool, in each those of a role together. */
+static void find_first_prefill(Timeline *timeline) {
+    timeline->first_prefill = g_new0(guint, timeline->n_pools);
+    for (guint i = timeline->plan->n_replicas; i-- > 0;) {
+        const ReplicaPlan *replica = &timeline->plan->replicas[i];
+        if (replica->role != ROLE_DECODE)
+            timeline->first_prefill[replica->pool] = i;
+    }
 }
 
 Timeline *timeline_new(TraceSink *sink, const TimelineOptions *options) {
@@ -375,14 +395,14 @@ Timeline *timeline_new(TraceSink *sink, const TimelineOptions *options) {
     timeline->sink = sink;
     timeline->plan = options->plan;
     timeline->ranks = options->ranks;
-    timeline->from_ns = window_nanoseconds(options->from_s);
-    timeline->to_ns = window_nanoseconds(options->to_s);
+    timeline->window = options->window;
     timeline->flows = timeline_flows_new();
     for (TransferPurpose purpose = 0; purpose < N_PURPOSES; purpose++) {
         timeline->lanes[purpose] = timeline_lanes_new();
         timeline->lane_threads[purpose] = g_array_new(FALSE, FALSE, sizeof(guint));
     }
     init_counters(timeline);
+    find_first_prefill(timeline);
     name_replicas(timeline);
     name_others(timeline);
     return timeline;
@@ -395,7 +415,7 @@ Observer *timeline_observer(Timeline *timeline) {
 static void flush_counters(Timeline *timeline, gint64 end_ns) {
     TimelineCounter *counters[] = {&timeline->queue, &timeline->buffered, &timeline->buffer_bytes,
                                    &timeline->kv_bytes};
-    if (end_ns < timeline->from_ns)
+    if (end_ns < timeline->window.from_ns)
         return;
     for (guint i = 0; i < timeline->plan->n_replicas; i++) {
         if (timeline->busy_until_ns[i] >= 0)
@@ -426,6 +446,7 @@ void timeline_free(Timeline *timeline) {
     trace_sink_free(timeline->sink);
     g_free(timeline->batches);
     g_free(timeline->busy_until_ns);
+    g_free(timeline->first_prefill);
     g_free(timeline->paused_since_ns);
     g_free(timeline);
 }

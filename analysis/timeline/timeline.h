@@ -1,7 +1,7 @@
 /* The timeline of a serving run, streamed into a sink. A process a replica, a thread (track) a
  * stage or each of its clusters; slices for prefill and decode steps, all-reduces, KV migration,
- * pulls and waiting; counters for queue, buffer and batch; flow arrows that tie a request together.
- */
+ * pulls and waiting; marks for first tokens; counters for queue, buffer and batch; flow arrows that
+ * tie a request together. */
 #ifndef ANALYSIS_TIMELINE_H
 #define ANALYSIS_TIMELINE_H
 
@@ -10,8 +10,8 @@
 
 typedef struct TimelineOptions {
     const Plan *plan;
-    gboolean ranks;      /* a track for each cluster instead of each TP group */
-    double from_s, to_s; /* only what touches this window; to_s may be INFINITY */
+    gboolean ranks;     /* a track for each cluster instead of each TP group */
+    TraceWindow window; /* only what touches it */
 } TimelineOptions;
 
 typedef struct Timeline Timeline;

@@ -36,7 +36,3 @@ guint timeline_lanes_take(TimelineLanes *lanes, gint64 start_ns, gint64 end_ns) 
     g_array_insert_val(lanes->lanes, lanes_ended(lanes, end_ns), lane);
     return lane.number;
 }
-
-guint timeline_lanes_count(const TimelineLanes *lanes) {
-    return lanes->lanes->len;
-}

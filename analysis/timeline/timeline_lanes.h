@@ -14,6 +14,5 @@ void timeline_lanes_clear(TimelineLanes *lanes);
 /* The number (from 0) of a lane whose slices do not overlap [start_ns, end_ns]; the one that was
  * used last among them, and a new one when there is none. O(log lanes) to find. */
 guint timeline_lanes_take(TimelineLanes *lanes, gint64 start_ns, gint64 end_ns);
-guint timeline_lanes_count(const TimelineLanes *lanes);
 
 #endif

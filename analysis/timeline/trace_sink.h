@@ -1,6 +1,7 @@
 /* Where a timeline's events go: one stream of slices, arrows, marks and counters on named lanes,
  * which a sink turns into a file of its format (chrome_trace.h, …). Times are integer nanoseconds,
- * so that slices that nest or touch still do so in every format. */
+ * so that slices that nest or touch still do so in every format. Events come as the producer learns
+ * of them, a slice at its end: their dates go back and forth. */
 #ifndef ANALYSIS_TRACE_SINK_H
 #define ANALYSIS_TRACE_SINK_H
 
@@ -17,7 +18,8 @@ typedef enum {
     TRACE_SLICE = 'X',       /* start, end */
     TRACE_ASYNC_BEGIN = 'b', /* id; ends pair by category, id and name, and may overlap */
     TRACE_ASYNC_END = 'e',
-    TRACE_FLOW_START = 's', /* id; a flow event belongs to the slice of its track around it */
+    TRACE_FLOW_START = 's', /* id; a flow event belongs to the slice of its track around it, and the
+                               events of a flow come in one piece, from its start to its end */
     TRACE_FLOW_STEP = 't',
     TRACE_FLOW_END = 'f',
     TRACE_COUNTER = 'C', /* arguments are the series */
@@ -33,6 +35,13 @@ typedef struct TraceEvent {
     guint64 id;              /* async and flow */
     TraceArgument arguments[TRACE_ARGUMENTS_MAX];
 } TraceEvent;
+
+/* A stretch of simulated time. */
+typedef struct TraceWindow {
+    gint64 from_ns, to_ns;
+} TraceWindow;
+TraceWindow trace_window(double from_s, double to_s); /* to_s may be INFINITY */
+gboolean trace_window_touches(const TraceWindow *window, gint64 start_ns, gint64 end_ns);
 
 /* A sink's own struct begins with this one. */
 typedef struct TraceSink TraceSink;

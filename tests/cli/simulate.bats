@@ -65,26 +65,28 @@ load common
     equal "$status" 2
     equal "$stderr" "infergrid simulate: option '--trace' needs '--output'"
     infergrid simulate "$pbd" --force
-    equal "$stderr" "infergrid simulate: option '--force' needs '--output'"
-    infergrid simulate "$pbd" -o x --trace-ranks
-    equal "$stderr" "infergrid simulate: option '--trace-ranks' needs '--trace'"
-    infergrid simulate "$pbd" -o x --trace-window 1:2
-    equal "$stderr" "infergrid simulate: option '--trace-window' needs '--trace'"
+    equal "$stderr" "infergrid simulate: option '--force' needs '--output' or '--timeline'"
+    infergrid simulate "$pbd" -o x --ranks
+    equal "$stderr" "infergrid simulate: option '--ranks' needs '--timeline' or '--trace'"
+    infergrid simulate "$pbd" -o x --window 1:2
+    equal "$stderr" "infergrid simulate: option '--window' needs '--timeline' or '--trace'"
+    infergrid simulate "$pbd" -o x --lanes 'decode*'
+    equal "$stderr" "infergrid simulate: option '--lanes' needs '--timeline' or '--trace'"
     equal "$(ls -A)" ''
 }
 
-@test "--trace-window keeps less than the whole" {
+@test "--window keeps less than the whole" {
     "$INFERGRID" simulate --quiet "$pbd" -o whole --trace >/dev/null
-    "$INFERGRID" simulate --quiet "$pbd" -o part --trace --trace-window '5 s:10 s' >/dev/null
+    "$INFERGRID" simulate --quiet "$pbd" -o part --trace --window '5 s:10 s' >/dev/null
     whole=$(jq '.traceEvents | length' whole/trace.json)
     part=$(jq '.traceEvents | length' part/trace.json)
     ((part > 0 && part < whole / 2))
     cmp whole/summary.json part/summary.json
 }
 
-@test "--trace-ranks gives each cluster its track" {
+@test "--ranks gives each cluster its track" {
     "$INFERGRID" simulate --quiet "$pbd" -o groups --trace >/dev/null
-    "$INFERGRID" simulate --quiet "$pbd" -o ranks --trace --trace-ranks >/dev/null
+    "$INFERGRID" simulate --quiet "$pbd" -o ranks --trace --ranks >/dev/null
     tracks='[.traceEvents[] | select(.name == "thread_name")] | length'
     ((2 * $(jq "$tracks" groups/trace.json) > $(jq "$tracks" ranks/trace.json)))
     (($(jq "$tracks" groups/trace.json) < $(jq "$tracks" ranks/trace.json)))

@@ -14,7 +14,7 @@ import json
 import sys
 from decimal import Decimal
 
-PHASES = "XMCbestf"
+PHASES = "XMCibestf"
 
 
 class Fault(Exception):

@@ -20,6 +20,8 @@ static BufferPlan buffers[] = {{.cluster = 1, .bytes = 1e9}};
 static const Plan plan = {
     .n_replicas = 2, .replicas = replicas, .n_buffers = 1, .buffers = buffers};
 
+static const TraceWindow whole = {0, G_MAXINT64};
+
 enum { PREFILL = 1, DECODE, NETWORK, REQUESTS, SYSTEM }; /* processes */
 
 typedef struct Fixture {
@@ -121,6 +123,7 @@ static void tell_transfer(Fixture *fixture, TransferPurpose purpose, double star
 static void serve_request(Fixture *fixture, guint64 id, double at_s) {
     Observer *observer = timeline_observer(fixture->timeline);
     ServedRequest served = served_request(id, at_s, 3);
+    served.pool = served.prefill_replica = 0;
     tell(observer, EVENT_ARRIVED, at_s, &served);
     tell(observer, EVENT_PREFILL_STARTED, at_s + 1, &served);
     tell_step(fixture, &(Step){0, 0, at_s + 1, at_s + 2, 0, TRUE}, &served);
@@ -141,7 +144,7 @@ static void serve_request(Fixture *fixture, guint64 id, double at_s) {
 
 static void test_nothing_happened_is_still_a_trace(Fixture *fixture, gconstpointer data) {
     (void)data;
-    open_timeline(fixture, (TimelineOptions){.to_s = INFINITY});
+    open_timeline(fixture, (TimelineOptions){.window = whole});
     close_timeline(fixture, 0);
     g_assert_cmpuint(count(fixture, "X", NULL, 0), ==, 0);
     g_assert_cmpuint(count(fixture, "M", "process_name", 0), ==, 5);
@@ -163,7 +166,7 @@ static void test_request_is_shown_in_slices_phases_and_a_flow(Fixture *fixture,
         {"s", "request", PREFILL, 1},      {"t", "request", NETWORK, 2},
         {"t", "request", DECODE, 1},       {"f", "request", DECODE, 1},
     };
-    open_timeline(fixture, (TimelineOptions){.to_s = INFINITY});
+    open_timeline(fixture, (TimelineOptions){.window = whole});
     serve_request(fixture, 7, 0);
     close_timeline(fixture, 10);
     for (guint i = 0; i < G_N_ELEMENTS(expected); i++)
@@ -173,6 +176,12 @@ static void test_request_is_shown_in_slices_phases_and_a_flow(Fixture *fixture,
     g_assert_cmpstr(text(ends->pdata[0], "ts"), ==, "9000000.000"); /* its last step's last stage */
     g_assert_cmpstr(text(ends->pdata[0], "id"), ==, "7");
     g_assert_cmpstr(text(ends->pdata[0], "bp"), ==, "e");
+    g_autoptr(GPtrArray) marks = find(fixture, "i", NULL, 0);
+    g_assert_cmpuint(marks->len, ==, 1);
+    g_assert_cmpstr(text(marks->pdata[0], "cat"), ==, "ttft");
+    g_assert_cmpstr(text(marks->pdata[0], "ts"), ==, "2000000.000");
+    g_assert_cmpstr(text(marks->pdata[0], "tid"), ==, "1"); /* its last stage */
+    g_assert_cmpstr(text(yaml_get(marks->pdata[0], "args"), "request"), ==, "7");
 }
 
 /* Dates that are no whole nanoseconds: what touches or nests must do so in the file. */
@@ -180,7 +189,7 @@ static void test_slices_nest_and_touch_in_spite_of_rounding(Fixture *fixture, gc
     (void)data;
     ServedRequest served = served_request(0, 0, 200);
     const double step_s = 1.0 / 3 * 1e-3 + 0.49e-9;
-    open_timeline(fixture, (TimelineOptions){.to_s = INFINITY});
+    open_timeline(fixture, (TimelineOptions){.window = whole});
     tell(timeline_observer(fixture->timeline), EVENT_ARRIVED, 0, &served);
     for (guint i = 0; i < 200; i++) {
         double share = i % 4 == 3 ? 1 : 0.3; /* sometimes all of the step */
@@ -205,7 +214,7 @@ static void test_slices_nest_and_touch_in_spite_of_rounding(Fixture *fixture, gc
 static void test_window_keeps_what_touches_it_and_whole_flows(Fixture *fixture,
                                                               gconstpointer data) {
     (void)data;
-    open_timeline(fixture, (TimelineOptions){.from_s = 99, .to_s = 208.5});
+    open_timeline(fixture, (TimelineOptions){.window = trace_window(99, 208.5)});
     serve_request(fixture, 0, 0);   /* outside */
     serve_request(fixture, 1, 100); /* inside */
     serve_request(fixture, 2, 200); /* its last step begins after the end */
@@ -230,7 +239,7 @@ static void test_window_keeps_what_touches_it_and_whole_flows(Fixture *fixture,
 
 static void test_request_cut_at_its_start_has_no_flow(Fixture *fixture, gconstpointer data) {
     (void)data;
-    open_timeline(fixture, (TimelineOptions){.from_s = 5.5, .to_s = INFINITY});
+    open_timeline(fixture, (TimelineOptions){.window = trace_window(5.5, INFINITY)});
     serve_request(fixture, 0, 0);
     close_timeline(fixture, 10);
     g_assert_cmpuint(count(fixture, "X", "decode", 0), ==, 4);
@@ -241,7 +250,7 @@ static void test_request_cut_at_its_start_has_no_flow(Fixture *fixture, gconstpo
 
 static void test_ranks_get_a_track_each(Fixture *fixture, gconstpointer data) {
     (void)data;
-    open_timeline(fixture, (TimelineOptions){.ranks = TRUE, .to_s = INFINITY});
+    open_timeline(fixture, (TimelineOptions){.ranks = TRUE, .window = whole});
     serve_request(fixture, 0, 0);
     close_timeline(fixture, 10);
     g_assert_cmpuint(count(fixture, "M", "thread_name", DECODE), ==, 4);
@@ -259,7 +268,7 @@ static void test_overlapping_transfers_take_their_own_lanes(Fixture *fixture, gc
         const char *thread;
     } transfers[] = {{0, 2, "1"}, {1, 3, "2"},   {2, 4, "1"},
                      {0, 5, "3"}, {4.5, 6, "1"}, {3.5, 6, "2"}};
-    open_timeline(fixture, (TimelineOptions){.to_s = INFINITY});
+    open_timeline(fixture, (TimelineOptions){.window = whole});
     for (guint i = 0; i < G_N_ELEMENTS(transfers); i++)
         tell_transfer(fixture, PURPOSE_KV_PULL, transfers[i].start_s, transfers[i].end_s);
     tell_transfer(fixture, PURPOSE_ALL_REDUCE, 0, 6); /* shown within its step only */
@@ -286,7 +295,7 @@ static char *counter_text(const Fixture *fixture, const char *name, const char *
 static void test_counters_show_each_change_once(Fixture *fixture, gconstpointer data) {
     (void)data;
     ServedRequest served[4];
-    open_timeline(fixture, (TimelineOptions){.to_s = INFINITY});
+    open_timeline(fixture, (TimelineOptions){.window = whole});
     Observer *observer = timeline_observer(fixture->timeline);
     for (guint i = 0; i < 4; i++) {
         served[i] = served_request(i, 0, 2);
@@ -311,7 +320,7 @@ static void test_counters_show_each_change_once(Fixture *fixture, gconstpointer 
 
 static void test_backpressure_open_at_the_end_is_closed(Fixture *fixture, gconstpointer data) {
     (void)data;
-    open_timeline(fixture, (TimelineOptions){.to_s = INFINITY});
+    open_timeline(fixture, (TimelineOptions){.window = whole});
     Observer *observer = timeline_observer(fixture->timeline);
     const Event changes[] = {{.kind = EVENT_BACKPRESSURE, .time_s = 1, .paused = TRUE},
                              {.kind = EVENT_BACKPRESSURE, .time_s = 2.5, .paused = FALSE},
@@ -327,7 +336,7 @@ static void test_backpressure_open_at_the_end_is_closed(Fixture *fixture, gconst
 
 static void test_samples_become_counters(Fixture *fixture, gconstpointer data) {
     (void)data;
-    open_timeline(fixture, (TimelineOptions){.to_s = INFINITY});
+    open_timeline(fixture, (TimelineOptions){.window = whole});
     Observer *observer = timeline_observer(fixture->timeline);
     for (guint i = 0; i < 4; i++)
         observer->sample(
