@@ -68,7 +68,7 @@ const Option operator_options[] = {
     {"plot", 0, OPTION_TEXT, OPTION_OFFSET(plot), "FILE", "none",
      "mesh: draw a sweep's cycles, split into computing and the rest, over the grid; .svg or .pdf"},
     {"force", 'f', OPTION_FLAG, OPTION_OFFSET(force), NULL, "off",
-     "replace the folder of --output, the picture, or the files of --timeline, if they are there"},
+     "replace the folder of --output, the picture, or timelines' files, if they are there"},
     {"json", 'j', OPTION_FLAG, OPTION_OFFSET(json), NULL, "off",
      "print JSON instead of a table or, for a sweep, CSV"},
 };

@@ -338,7 +338,7 @@ static const Option simulate_options[] = {
      "write summary.json, requests.csv, series.csv, experiment.yaml (resolved) and run.json into "
      "a new folder, and tokens.csv where numerics are on"},
     {"force", 'f', OPTION_FLAG, OPTION_OFFSET(force), NULL, "off",
-     "replace the folder of --output, or the files of --timeline, if they are there"},
+     "replace the folder of --output, or timelines' files, if they are there"},
     {"trace", 't', OPTION_FLAG, OPTION_OFFSET(trace), NULL, "off",
      "write trace.json too, a timeline that opens in Perfetto; steps are then simulated one by "
      "one, which takes longer"},
