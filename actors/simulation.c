@@ -84,7 +84,8 @@ static void on_deadlock(gpointer data) {
 }
 
 static gboolean same_shape(const StageShape *a, const StageShape *b) {
-    return a->layers == b->layers && a->tp == b->tp && a->first == b->first && a->last == b->last;
+    return a->layers == b->layers && a->tp == b->tp && a->first == b->first && a->last == b->last &&
+           a->stream_s == b->stream_s && a->stream_overlaps == b->stream_overlaps;
 }
 
 /* Stages that hold the same part of the model share what is known of its costs. */
@@ -117,7 +118,9 @@ static void stage_init(Stage *stage, Replica *replica, guint index) {
     stage->cost = cost_of(simulation, (StageShape){.layers = plan->layers,
                                                    .tp = plan->tp,
                                                    .first = index == 0,
-                                                   .last = index + 1 == replica->plan->n_stages});
+                                                   .last = index + 1 == replica->plan->n_stages,
+                                                   .stream_s = weight_stream_seconds(&plan->stream),
+                                                   .stream_overlaps = plan->stream.overlaps});
     if (simulation->setup.policy->grain == GRAIN_OPERATOR)
         stage->cluster = cluster_new(simulation->setup.platform, plan->clusters[0], NULL, NULL);
     network_ring_all_reduce_line(simulation->setup.platform, plan->clusters, plan->tp,
@@ -177,7 +180,8 @@ static void entry_init(Replica *replica) {
 
 static void decoder_init(Replica *replica) {
     Simulation *simulation = replica->simulation;
-    replica->n_batches = replica->plan->n_stages;
+    replica->n_batches =
+        (guint)policy_micro_batches(&simulation->setup.policy->decode, replica->plan->n_stages);
     replica->batches = g_new0(MicroBatch, replica->n_batches);
     for (guint i = 0; i < replica->n_batches; i++)
         batch_init(&replica->batches[i], replica, i);

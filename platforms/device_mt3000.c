@@ -2,22 +2,14 @@
  * attention take was found by simulating their blocks; the operators between them are short. */
 #include "platforms/device.h"
 
-static double joules_above_idle(const Platform *platform, double seconds) {
-    return (platform->power.cluster_busy_watts - platform->power.cluster_idle_watts) * seconds;
-}
-
-static gboolean is_dense(const Op *op) {
-    return op->kind == OP_LINEAR || op->kind == OP_ATTENTION;
-}
-
 /* Computing and off-chip bytes pass side by side. Unblocked FP32 kernels are bound by the pace at
  * which they touch memory. */
 static double run_seconds(const DeviceModel *device, const Op *op, const UnitCost *cost) {
     if (op_costs_modes(device->costs).reference)
         return MAX(cost->compute_s,
                    device_fp32_bytes(op) / device->platform->cluster.reference_bytes_per_s);
-    return is_dense(op) ? op_costs_seconds(device->costs, op)
-                        : MAX(cost->compute_s, cost->memory_s);
+    return device_is_dense(op) ? op_costs_seconds(device->costs, op)
+                               : MAX(cost->compute_s, cost->memory_s);
 }
 
 /* Attention part by part launches for itself, head by head; that is in its time. */
@@ -42,11 +34,11 @@ static UnitCost mt3000_op_cost(const DeviceModel *device, const Op *op) {
     double bytes = op->weight_bytes + op->bytes_in + op->bytes_out;
     DataType type = reference ? DATA_TYPE_FP32 : op->data_type;
     UnitCost cost = {.macs = op->macs, .memory_bytes = reference ? device_fp32_bytes(op) : bytes};
-    cost.compute_s = is_dense(op) ? cost.macs / platform_peak_macs(platform, type)
-                                  : device_low_density_seconds(platform, op);
+    cost.compute_s = device_is_dense(op) ? cost.macs / platform_peak_macs(platform, type)
+                                         : device_low_density_seconds(platform, op);
     cost.memory_s = cost.memory_bytes / platform->cluster.ddr_bytes_per_s;
     cost.seconds = run_seconds(device, op, &cost);
-    cost.joules = joules_above_idle(platform, cost.seconds);
+    cost.joules = device_joules(platform, cost.seconds);
     return cost;
 }
 
@@ -55,12 +47,17 @@ static UnitCost mt3000_unit_cost(const DeviceModel *device, const FusionUnit *un
     double launch_s = launch_seconds(device->platform, mt3000_unit_launches(device, unit));
     UnitCost cost = {.seconds = launch_s,
                      .launch_s = launch_s,
-                     .joules = joules_above_idle(device->platform, launch_s)};
+                     .joules = device_joules(device->platform, launch_s)};
     for (gsize i = 0; i < unit->n_ops; i++) {
         UnitCost op_cost = mt3000_op_cost(device, &unit->ops[i]);
         unit_cost_add(&cost, &op_cost);
     }
     return cost;
+}
+
+static UnitCost mt3000_layer_cost(const DeviceModel *device) {
+    (void)device;
+    return (UnitCost){0};
 }
 
 static double mt3000_memory_capacity(const DeviceModel *device) {
@@ -72,5 +69,6 @@ const DeviceClass device_mt3000 = {
     .op_cost = mt3000_op_cost,
     .unit_launches = mt3000_unit_launches,
     .unit_cost = mt3000_unit_cost,
+    .layer_cost = mt3000_layer_cost,
     .memory_capacity = mt3000_memory_capacity,
 };

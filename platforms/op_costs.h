@@ -17,6 +17,8 @@ typedef struct OpModes {
     OpAttention attention;
     gboolean launch_each; /* a launch for each kernel, in attention for each head (THInfer eq. 11),
                              instead of one for each half of a layer */
+    gboolean kv_concat;   /* the cache is made anew in every step, by appending to a copy */
+    double layer_overhead_s; /* software of the framework, in each layer of a step */
 } OpModes;
 
 typedef enum {

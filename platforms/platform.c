@@ -28,10 +28,33 @@ static double wafer_peak_macs(const MeshSpec *mesh, DataType type) {
            mesh_peak_macs_per_cycle(mesh, type);
 }
 
+#define FLOPS_PER_MAC 2
+
+static double gpu_peak_macs(const GpuSpec *gpu, DataType type) {
+    double flops = type == DATA_TYPE_FP32 ? gpu->peak_fp32_flops_per_s : gpu->peak_fp16_flops_per_s;
+
+    return flops / FLOPS_PER_MAC;
+}
+
 double platform_peak_macs(const Platform *platform, DataType type) {
     if (platform->kind == DEVICE_WAFER)
         return wafer_peak_macs(&platform->mesh, type);
+    if (platform->kind == DEVICE_GPU)
+        return gpu_peak_macs(&platform->gpu, type);
     if (type == DATA_TYPE_FP32)
         return platform->cluster.peak_fp32_macs_per_s;
     return platform->cluster.peak_fp16_macs_per_s;
+}
+
+double platform_memory_bytes_per_s(const Platform *platform) {
+    if (platform->kind == DEVICE_GPU)
+        return platform->gpu.bytes_per_s * platform->gpu.bandwidth_share;
+    return platform->cluster.ddr_bytes_per_s;
+}
+
+const char *platform_elements_name(const Platform *platform) {
+    static const char *const names[] = {
+        [DEVICE_MT3000] = "clusters", [DEVICE_WAFER] = "wafers", [DEVICE_GPU] = "GPUs"};
+
+    return names[platform->kind];
 }

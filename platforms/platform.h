@@ -1,8 +1,10 @@
 /* A machine as data: compute elements ("clusters") of one kind in processors in nodes, their
  * memories, and the network between them. Of kind 'wafer' the compute elements are whole meshes of
  * cores, one a node: what is said of clusters holds for wafers then, 'cluster' and 'hthreads' are
- * all zero, and 'mesh' describes one of them. Read from YAML; everything else about a machine is
- * derived here. A new machine of a known kind needs a new file, no code. */
+ * all zero, and 'mesh' describes one of them. Of kind 'gpu' they are GPUs, a node's in one
+ * processor: 'gpu' describes one, and of 'cluster' only what is said of its DDR is not zero, which
+ * stands for the GPU's memory. Read from YAML; everything else about a machine is derived here. A
+ * new machine of a known kind needs a new file, no code. */
 #ifndef PLATFORMS_PLATFORM_H
 #define PLATFORMS_PLATFORM_H
 
@@ -11,7 +13,7 @@
 
 G_BEGIN_DECLS
 
-typedef enum { DEVICE_MT3000, DEVICE_WAFER } DeviceKind;
+typedef enum { DEVICE_MT3000, DEVICE_WAFER, DEVICE_GPU } DeviceKind;
 typedef enum { NETWORK_STAR, NETWORK_FAT_TREE } NetworkTopology;
 
 /* One compute element and the memory it reads from. */
@@ -79,6 +81,27 @@ typedef struct MeshSpec {
     double layer_cycles;   /* software of a decode layer, besides its kernels and collectives */
 } MeshSpec;
 
+/* A GPU. Rates are those of data sheets, in floating-point operations, of which a
+ * multiply-accumulate is two; the shares are what kernels reach of them. */
+typedef struct GpuSpec {
+    double peak_fp16_flops_per_s; /* tensor cores; also bf16 */
+    double peak_fp32_flops_per_s; /* vector units */
+    double compute_share;         /* of a peak, reached by matrix products */
+    double memory_bytes;          /* installed */
+    double usable_bytes;          /* for weights, KV and overhead */
+    double bytes_per_s;           /* of its memory */
+    double bandwidth_share;       /* of that, reached by kernels */
+    double launch_s;              /* once a kernel */
+} GpuSpec;
+
+/* A node below its devices' memories: where weights lie that do not fit there. */
+typedef struct HostSpec {
+    double memory_bytes;         /* of a node; 0: nothing is known of the host */
+    double link_bytes_per_s;     /* from pinned memory to one device, beside its computing */
+    double pageable_bytes_per_s; /* from pageable memory, which the device waits for */
+    double disk_bytes_per_s;     /* of a node, shared by the devices that read at once */
+} HostSpec;
+
 typedef struct PowerSpec {
     double cluster_idle_watts;
     double cluster_busy_watts; /* while a step runs */
@@ -94,6 +117,8 @@ typedef struct Platform {
     ClusterSpec cluster;
     HthreadsSpec hthreads;
     MeshSpec mesh; /* of kind wafer */
+    GpuSpec gpu;   /* of kind gpu */
+    HostSpec host; /* clusters and GPUs; optional */
     NetworkSpec network;
     PowerSpec power;
     GPtrArray *sources; /* pairs of char *: dotted field name, where its number is from */
@@ -111,6 +136,11 @@ guint platform_processor_of(const Platform *platform, guint cluster); /* global 
 guint platform_node_of(const Platform *platform, guint cluster);
 /* Multiply-accumulates a second of one cluster at its peak for 'type'. */
 double platform_peak_macs(const Platform *platform, DataType type);
+/* Bytes a second that kernels reach of the off-chip memory of a cluster or GPU. */
+double platform_memory_bytes_per_s(const Platform *platform);
+/* What the compute elements are called: "clusters", "wafers", "GPUs". */
+const char *platform_elements_name(const Platform *platform);
+const char *platform_kind_name(DeviceKind kind); /* as in files */
 
 G_END_DECLS
 

@@ -48,7 +48,7 @@ static gboolean read_topology(const YamlNode *section, NetworkTopology *topology
 static gboolean read_form(const YamlNode *section, Form *form, GError **error) {
     return yaml_expect(section, YAML_MAPPING, NULL, error) &&
            read_kind(section, &form->kind, error) &&
-           (form->kind == DEVICE_WAFER || read_topology(section, &form->topology, error));
+           (form->kind != DEVICE_MT3000 || read_topology(section, &form->topology, error));
 }
 
 /* The node to blame when several values do not go together: the first, unless another was given as
@@ -101,15 +101,16 @@ static gboolean check_peaks(const YamlNode *node, const ClusterSpec *cluster, GE
     return TRUE;
 }
 
-static gboolean check_memory(const YamlNode *node, const ClusterSpec *cluster, GError **error) {
-    static const char *const keys[] = {"ddr_usable", "ddr", NULL};
-
-    if (cluster->ddr_usable_bytes <= cluster->ddr_bytes)
+/* 'keys': of the usable and of the installed bytes, then NULL. */
+static gboolean check_memory(const YamlNode *node, const char *const *keys, double usable_bytes,
+                             double installed_bytes, GError **error) {
+    if (usable_bytes <= installed_bytes)
         return TRUE;
-    g_autofree char *usable = units_format(cluster->ddr_usable_bytes, DIMENSION_BYTES);
-    g_autofree char *installed = units_format(cluster->ddr_bytes, DIMENSION_BYTES);
+    g_autofree char *usable = units_format(usable_bytes, DIMENSION_BYTES);
+    g_autofree char *installed = units_format(installed_bytes, DIMENSION_BYTES);
     return yaml_error(blamed(node, keys), INPUT_ERROR_CONFLICT, error,
-                      "'ddr_usable' is %s but only %s are installed ('ddr')", usable, installed);
+                      "'%s' is %s but only %s are installed ('%s')", keys[0], usable, installed,
+                      keys[1]);
 }
 
 static gboolean check_power(const YamlNode *node, const char *const *keys, const PowerSpec *power,
@@ -124,27 +125,31 @@ static gboolean check_power(const YamlNode *node, const char *const *keys, const
 }
 
 static gboolean check_size(const YamlNode *section, const Platform *platform, GError **error) {
-    static const char *const keys[] = {"nodes", "processors_per_node", "clusters_per_processor",
-                                       NULL};
+    static const char *const cluster_keys[] = {"nodes", "processors_per_node",
+                                               "clusters_per_processor", NULL};
+    static const char *const gpu_keys[] = {"nodes", "gpus_per_node", NULL};
+    const char *const *keys = platform->kind == DEVICE_GPU ? gpu_keys : cluster_keys;
     guint64 clusters =
         platform->nodes * platform->processors_per_node * platform->clusters_per_processor;
 
     if (clusters <= MAX_CLUSTERS)
         return TRUE;
     return yaml_error(blamed(section, keys), INPUT_ERROR_VALUE, error,
-                      "the platform has %" G_GUINT64_FORMAT " clusters, more than %u", clusters,
-                      MAX_CLUSTERS);
+                      "the platform has %" G_GUINT64_FORMAT " %s, more than %u", clusters,
+                      platform_elements_name(platform), MAX_CLUSTERS);
 }
 
 static gboolean check_clusters(const YamlNode *section, const PlatformSection *read,
                                GError **error) {
     static const char *const power_keys[] = {"cluster_busy", "cluster_idle", NULL};
+    static const char *const memory_keys[] = {"ddr_usable", "ddr", NULL};
     const YamlNode *cluster = yaml_get(section, "cluster");
     const Platform *platform = &read->platform;
 
     return check_size(section, platform, error) &&
            check_peaks(cluster, &platform->cluster, error) &&
-           check_memory(cluster, &platform->cluster, error) &&
+           check_memory(cluster, memory_keys, platform->cluster.ddr_usable_bytes,
+                        platform->cluster.ddr_bytes, error) &&
            check_power(yaml_get(section, "power"), power_keys, &platform->power, error);
 }
 
@@ -203,13 +208,45 @@ static void complete_wafers(PlatformSection *read) {
     network->nic = (LinkSpec){.bytes_per_s = network->port.bytes_per_s, .latency_s = 0};
 }
 
+static gboolean check_gpus(const YamlNode *section, const PlatformSection *read, GError **error) {
+    static const char *const power_keys[] = {"busy", "idle", NULL};
+    static const char *const memory_keys[] = {"usable", "memory", NULL};
+    const Platform *platform = &read->platform;
+
+    return check_size(section, platform, error) &&
+           check_memory(yaml_get(section, "gpu"), memory_keys, platform->gpu.usable_bytes,
+                        platform->gpu.memory_bytes, error) &&
+           check_power(yaml_get(section, "power"), power_keys, &platform->power, error);
+}
+
+/* The GPUs of a node lie beside each other as the clusters of a processor do, and their memory is
+ * where the DDR of those is. */
+static void complete_gpus(PlatformSection *read) {
+    Platform *platform = &read->platform;
+
+    platform->network.topology = NETWORK_STAR;
+    platform->cluster = (ClusterSpec){.ddr_bytes = platform->gpu.memory_bytes,
+                                      .ddr_usable_bytes = platform->gpu.usable_bytes,
+                                      .ddr_bytes_per_s = platform->gpu.bytes_per_s};
+}
+
 static gboolean check_platform(const YamlNode *section, PlatformSection *read, GError **error) {
-    if (read->platform.kind != DEVICE_WAFER)
+    switch (read->platform.kind) {
+    case DEVICE_WAFER:
+        if (!check_wafers(section, read, error))
+            return FALSE;
+        complete_wafers(read);
+        return TRUE;
+    case DEVICE_GPU:
+        read->platform.processors_per_node = 1;
+        if (!check_gpus(section, read, error))
+            return FALSE;
+        complete_gpus(read);
+        return TRUE;
+    case DEVICE_MT3000:
         return check_clusters(section, read, error);
-    if (!check_wafers(section, read, error))
-        return FALSE;
-    complete_wafers(read);
-    return TRUE;
+    }
+    g_assert_not_reached();
 }
 
 /* A platform of its own that takes the strings out of 'section'. */

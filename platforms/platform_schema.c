@@ -25,11 +25,17 @@
         .fields = fields_, .n_fields = G_N_ELEMENTS(fields_), .help = help_                        \
     }
 
-static const char *const kind_names[] = {[DEVICE_MT3000] = "mt3000", [DEVICE_WAFER] = "wafer"};
+static const char *const kind_names[] = {
+    [DEVICE_MT3000] = "mt3000", [DEVICE_WAFER] = "wafer", [DEVICE_GPU] = "gpu"};
 static const char *const topology_names[] = {
     [NETWORK_STAR] = "star", [NETWORK_FAT_TREE] = "fat_tree"};
 const YamlEnum platform_kinds = YAML_ENUM_OF(kind_names);
 const YamlEnum platform_topologies = YAML_ENUM_OF(topology_names);
+
+const char *platform_kind_name(DeviceKind kind) {
+    return kind_names[kind];
+}
+
 const char *const platform_fat_tree_keys[] = {"nodes_per_leaf", "uplinks", "uplink", NULL};
 
 static const YamlField cluster_fields[] = {
@@ -117,6 +123,24 @@ static const YamlField fat_tree_fields[] = {
     SECTION("uplink", NetworkSpec, uplink, link_fields, "each of them"),
 };
 
+static const YamlField host_fields[] = {
+    REAL("memory", HostSpec, memory_bytes, DIMENSION_BYTES, YAML_ABOVE_ZERO, MAX_BYTES,
+         "of a node's host"),
+    REAL("link", HostSpec, link_bytes_per_s, DIMENSION_BYTES_PER_S, YAML_ABOVE_ZERO, MAX_RATE,
+         "from its pinned memory to one device"),
+    REAL("pageable", HostSpec, pageable_bytes_per_s, DIMENSION_BYTES_PER_S, YAML_ABOVE_ZERO,
+         MAX_RATE, "from its pageable memory to one device"),
+    REAL("disk", HostSpec, disk_bytes_per_s, DIMENSION_BYTES_PER_S, YAML_ABOVE_ZERO, MAX_RATE,
+         "of a node's disks, shared by its devices"),
+};
+
+#define HOST_FIELD                                                                                 \
+    {                                                                                              \
+        .key = "host", .kind = YAML_FIELD_SECTION, .offset = offsetof(Platform, host),             \
+        .fallback = YAML_OPTIONAL, .fields = host_fields, .n_fields = G_N_ELEMENTS(host_fields),   \
+        .help = "a node below its devices' memories"                                               \
+    }
+
 static const YamlField power_fields[] = {
     REAL("cluster_idle", PowerSpec, cluster_idle_watts, DIMENSION_WATTS, 0, MAX_WATTS,
          "of a cluster that waits"),
@@ -151,7 +175,7 @@ static const YamlField power_fields[] = {
         SECTION("hthreads", Platform, hthreads, hthreads_fields,                                   \
                 "costs of the threading library"),                                                 \
         SECTION("network", Platform, network, network_fields, "links between clusters"),           \
-        SECTION("power", Platform, power, power_fields, "electrical"), SOURCES_FIELD
+        HOST_FIELD, SECTION("power", Platform, power, power_fields, "electrical"), SOURCES_FIELD
 
 static const YamlField clusters_in_star[] = {CLUSTERS_FIELDS(star_fields)};
 static const YamlField clusters_in_fat_tree[] = {CLUSTERS_FIELDS(fat_tree_fields)};
@@ -209,6 +233,56 @@ static const YamlField wafers[] = {
     SOURCES_FIELD,
 };
 
+#define SHARE(key_, type, member, help_)                                                           \
+    {                                                                                              \
+        .key = key_, .kind = YAML_FIELD_REAL, .offset = offsetof(type, member),                    \
+        .dimension = DIMENSION_NONE, .min = YAML_ABOVE_ZERO, .max = 1, .help = help_               \
+    }
+
+static const YamlField gpu_fields[] = {
+    REAL("peak_fp16", GpuSpec, peak_fp16_flops_per_s, DIMENSION_FLOPS_PER_S, YAML_ABOVE_ZERO,
+         MAX_RATE, "of its tensor cores, two operations a multiply-accumulate"),
+    REAL("peak_fp32", GpuSpec, peak_fp32_flops_per_s, DIMENSION_FLOPS_PER_S, YAML_ABOVE_ZERO,
+         MAX_RATE, "of its vector units"),
+    SHARE("compute_share", GpuSpec, compute_share, "of the peaks, reached by matrix products"),
+    REAL("memory", GpuSpec, memory_bytes, DIMENSION_BYTES, YAML_ABOVE_ZERO, MAX_BYTES,
+         "installed on the GPU"),
+    REAL("usable", GpuSpec, usable_bytes, DIMENSION_BYTES, YAML_ABOVE_ZERO, MAX_BYTES,
+         "of it, for weights, KV and overhead"),
+    REAL("bandwidth", GpuSpec, bytes_per_s, DIMENSION_BYTES_PER_S, YAML_ABOVE_ZERO, MAX_RATE,
+         "of its memory"),
+    SHARE("bandwidth_share", GpuSpec, bandwidth_share, "of it, reached by kernels"),
+    REAL("launch", GpuSpec, launch_s, DIMENSION_SECONDS, 0, MAX_SECONDS, "launching a kernel"),
+};
+
+static const YamlField gpu_network_fields[] = {
+    SECTION("peer", NetworkSpec, local, link_fields, "of a GPU, to the others of its node"),
+    SECTION("port", NetworkSpec, port, link_fields, "of a GPU, to all other nodes"),
+    SECTION("nic", NetworkSpec, nic, link_fields, "of a node, shared by its GPUs"),
+    ALL_REDUCE_FIELD,
+};
+
+static const YamlField gpu_power_fields[] = {
+    REAL("idle", PowerSpec, cluster_idle_watts, DIMENSION_WATTS, 0, MAX_WATTS,
+         "of a GPU that waits"),
+    REAL("busy", PowerSpec, cluster_busy_watts, DIMENSION_WATTS, 0, MAX_WATTS,
+         "of a GPU while a step runs"),
+    REAL("node", PowerSpec, node_watts, DIMENSION_WATTS, 0, MAX_WATTS,
+         "of a node besides its GPUs, always"),
+};
+
+static const YamlField gpus[] = {
+    NAME_FIELD,
+    KIND_FIELD,
+    COUNT("nodes", Platform, nodes, "of the machine"),
+    COUNT("gpus_per_node", Platform, clusters_per_processor, "sharing the node's NIC"),
+    SECTION("gpu", Platform, gpu, gpu_fields, "one of them"),
+    SECTION("network", Platform, network, gpu_network_fields, "links between GPUs"),
+    HOST_FIELD,
+    SECTION("power", Platform, power, gpu_power_fields, "electrical"),
+    SOURCES_FIELD,
+};
+
 static void schema_take(PlatformSchema *schema, const YamlField *fields, gsize n_fields) {
     g_assert(n_fields <= PLATFORM_MAX_FIELDS);
     memcpy(schema->fields, fields, n_fields * sizeof *fields);
@@ -241,6 +315,8 @@ PlatformSchema *platform_schema_new(DeviceKind kind, NetworkTopology topology) {
 
     if (kind == DEVICE_WAFER)
         schema_take(schema, wafers, G_N_ELEMENTS(wafers));
+    else if (kind == DEVICE_GPU)
+        schema_take(schema, gpus, G_N_ELEMENTS(gpus));
     else if (topology == NETWORK_STAR)
         schema_take(schema, clusters_in_star, G_N_ELEMENTS(clusters_in_star));
     else

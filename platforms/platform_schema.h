@@ -29,7 +29,7 @@ typedef struct PlatformSchema {
     YamlField sources[PLATFORM_MAX_SOURCES];
 } PlatformSchema;
 
-/* 'topology' matters to clusters alone. */
+/* 'topology' matters to kind mt3000 alone. */
 PlatformSchema *platform_schema_new(DeviceKind kind, NetworkTopology topology);
 void platform_schema_free(PlatformSchema *schema);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PlatformSchema, platform_schema_free)

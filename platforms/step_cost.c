@@ -42,7 +42,10 @@ static UnitCost graph_cost(const DeviceModel *device, const OpGraph *graph) {
 static UnitCost compute_shared(const StepCost *cost, guint32 tokens) {
     g_autoptr(OpGraph) layer =
         device_layer_shared(cost->device, cost->model, tokens, cost->shape.tp);
-    UnitCost sum = scaled(graph_cost(cost->device, layer), cost->shape.layers);
+    UnitCost one = graph_cost(cost->device, layer);
+    UnitCost besides = device_layer_cost(cost->device);
+    unit_cost_add(&one, &besides);
+    UnitCost sum = scaled(one, cost->shape.layers);
     if (!cost->shape.first)
         return sum;
     Segment all = {.new_tokens = tokens};
@@ -132,6 +135,12 @@ guint32 step_cost_decode_key(const StepCost *cost, guint32 prompt, guint32 conte
     return wafer_times_decode_key(cost->device->wafer, prompt, context);
 }
 
+/* A step that computes for 'seconds', with the weights that it has to wait for. */
+static double with_stream(const StepCost *cost, double seconds) {
+    const StageShape *shape = &cost->shape;
+    return shape->stream_overlaps ? MAX(seconds, shape->stream_s) : seconds + shape->stream_s;
+}
+
 UnitCost step_cost_batch(StepCost *cost, const BatchShape *batch) {
     if (step_cost_has_phases(cost)) {
         g_assert(batch->n_segments == 1);
@@ -150,6 +159,9 @@ UnitCost step_cost_batch(StepCost *cost, const BatchShape *batch) {
     UnitCost head = remembered(cost, cost->head, batch->sampled, compute_head);
     unit_cost_add(&sum, &shared);
     unit_cost_add(&sum, &head);
+    double seconds = with_stream(cost, sum.seconds);
+    sum.joules += device_joules(cost->device->platform, seconds - sum.seconds);
+    sum.seconds = seconds;
     return sum;
 }
 
@@ -216,7 +228,7 @@ double step_cost_decode_seconds(StepCost *cost, const guint32 *contexts, guint b
     double *shared_s = &g_array_index(cost->decode, double, batch);
     if (G_UNLIKELY(*shared_s < 0.0))
         *shared_s = compute_decode(cost, batch);
-    return *shared_s + attention_s;
+    return with_stream(cost, *shared_s + attention_s);
 }
 
 double step_cost_head_seconds(StepCost *cost, guint32 sampled) {

@@ -1,4 +1,5 @@
-/* What a step costs on a stage: the sum of unit costs over its layers, arranged so that a decode
+/* What a step costs on a stage: the sum of unit costs over its layers, and what weights that come
+ * from the host take beside it or on top of it, arranged so that a decode
  * step is cheap. Shared-weight operators depend on the number of tokens alone and are remembered by
  * it; so is the attention of one new token, by its context. A test holds this equal to the sum of
  * unit_cost over the operator graph. A wafer's step is one prompt or one decoding request, and
@@ -12,8 +13,11 @@
 typedef struct StageShape {
     guint layers;
     guint tp;
-    gboolean first; /* embeds */
-    gboolean last;  /* final norm and LM head */
+    gboolean first;           /* embeds */
+    gboolean last;            /* final norm and LM head */
+    double stream_s;          /* that its weights take to come from the host, in every step; 0: they
+                                 rest on the device */
+    gboolean stream_overlaps; /* they come beside the computing, which else waits for them */
 } StageShape;
 
 typedef struct StepCost StepCost;

@@ -21,10 +21,14 @@ static guint64 layer_matrix_parameters(const Model *model, guint tp) {
     return model->hidden * (attention + feed_forward);
 }
 
-double plan_stage_weight_bytes(const Model *model, guint first_layer, guint layers, guint tp) {
-    /* Norms and biases are small, and every rank holds them whole. */
+/* Of one layer on one rank. Norms and biases are small, and every rank holds them whole. */
+static guint64 layer_rank_parameters(const Model *model, guint tp) {
     guint64 replicated = model_layer_parameters(model) - layer_matrix_parameters(model, 1);
-    guint64 parameters = layers * (layer_matrix_parameters(model, tp) + replicated);
+    return layer_matrix_parameters(model, tp) + replicated;
+}
+
+double plan_stage_weight_bytes(const Model *model, guint first_layer, guint layers, guint tp) {
+    guint64 parameters = layers * layer_rank_parameters(model, tp);
     guint64 table = divide_up(model->vocab, tp) * model->hidden;
     gboolean first = first_layer == 0, last = first_layer + layers == model->layers;
     if (first)
@@ -43,6 +47,35 @@ static double stage_weights(const BillInputs *inputs, const ReplicaShape *shape,
         return plan_stage_weight_bytes(model, span.first_layer, span.layers, shape->tp);
     double size = (double)model_parameters(model) * data_type_bytes(model->data_type);
     return size / (shape->tp * (double)shape->pp);
+}
+
+/* Layers that must be there at once when they are streamed: one computes, the next comes. */
+#define STREAMED_LAYERS 2
+
+/* Bytes of one layer's weights on one rank. Paper: an even share of all. */
+static double layer_weights(const BillInputs *inputs, const ReplicaShape *shape, StageSpan span) {
+    if (inputs->policy->kv_formula == KV_FORMULA_PAPER)
+        return stage_weights(inputs, shape, span) / span.layers;
+    return (double)layer_rank_parameters(inputs->model, shape->tp) *
+           data_type_bytes(inputs->model->data_type);
+}
+
+double memory_bill_weights(const BillInputs *inputs, const ReplicaShape *shape, guint stage) {
+    return stage_weights(inputs, shape, stage_span((guint)inputs->model->layers, shape->pp, stage));
+}
+
+double memory_bill_streamed(const BillInputs *inputs, const ReplicaShape *shape, guint stage) {
+    StageSpan span = stage_span((guint)inputs->model->layers, shape->pp, stage);
+    return shape->streamed ? span.layers * layer_weights(inputs, shape, span) : 0;
+}
+
+/* Of a rank's weights, what lies on the device at any time. */
+static double resident_weights(const BillInputs *inputs, const ReplicaShape *shape,
+                               StageSpan span) {
+    double weights = stage_weights(inputs, shape, span);
+    if (!shape->streamed || span.layers <= STREAMED_LAYERS)
+        return weights;
+    return weights - (span.layers - STREAMED_LAYERS) * layer_weights(inputs, shape, span);
 }
 
 /* K and V of one token in one layer: 2 · D_size · D_emb of THInfer eq. 13 and 15, where D_emb is
@@ -68,7 +101,8 @@ static double kept_layers(const BillInputs *inputs, const ReplicaShape *shape, S
 
 /* On one rank. */
 static double token_kv_bytes(const BillInputs *inputs, const ReplicaShape *shape, StageSpan span) {
-    return layer_kv_bytes(inputs) * kept_layers(inputs, shape, span) / shape->tp;
+    guint parts = MIN(shape->tp, (guint)inputs->model->kv_heads);
+    return layer_kv_bytes(inputs) * kept_layers(inputs, shape, span) / parts;
 }
 
 /* A replica's cache lies where the KV of its blocks does: by layers and ranks. */
@@ -81,7 +115,7 @@ static double prefix_cache_share(const BillInputs *inputs, const ReplicaShape *s
 
 MemoryBill memory_bill_stage(const BillInputs *inputs, const ReplicaShape *shape, guint stage) {
     StageSpan span = stage_span((guint)inputs->model->layers, shape->pp, stage);
-    MemoryBill bill = {.weights = stage_weights(inputs, shape, span),
+    MemoryBill bill = {.weights = resident_weights(inputs, shape, span),
                        .prefix_cache = prefix_cache_share(inputs, shape, span),
                        .overhead = inputs->policy->overhead_bytes,
                        .usable = inputs->platform->cluster.ddr_usable_bytes};
@@ -113,7 +147,9 @@ guint64 memory_bill_requests(const BillInputs *inputs, ReplicaRole role, guint p
     const Policy *policy = inputs->policy;
     if (role == ROLE_PREFILL)
         return policy->prefill.micro_batch;
-    return policy->kv_reservation == KV_RESERVE_MAX_CONTEXT ? policy->decode.slots * pp : 1;
+    return policy->kv_reservation == KV_RESERVE_MAX_CONTEXT
+               ? policy->decode.slots * policy_micro_batches(&policy->decode, pp)
+               : 1;
 }
 
 guint64 memory_bill_largest_context(const BillInputs *inputs, const ReplicaShape *shape) {
@@ -121,8 +157,25 @@ guint64 memory_bill_largest_context(const BillInputs *inputs, const ReplicaShape
            memory_bill_requests(inputs, shape->role, shape->pp);
 }
 
+gboolean memory_bill_fits(const BillInputs *inputs, ReplicaShape *shape) {
+    if (memory_bill_largest_context(inputs, shape) >= inputs->max_context)
+        return TRUE;
+    if (inputs->policy->offload == OFFLOAD_NONE)
+        return FALSE;
+    shape->streamed = TRUE;
+    return memory_bill_largest_context(inputs, shape) >= inputs->max_context;
+}
+
 gboolean memory_bill_tp_divides(const Model *model, guint64 tp) {
     return model->heads % tp == 0 && model->kv_heads % tp == 0;
+}
+
+gboolean memory_bill_tp_works(const BillInputs *inputs, guint64 tp) {
+    const Model *model = inputs->model;
+    if (memory_bill_tp_divides(model, tp))
+        return TRUE;
+    return inputs->platform->kind == DEVICE_GPU && inputs->policy->mode == MODE_COLOCATED &&
+           model->heads % tp == 0 && tp % model->kv_heads == 0;
 }
 
 /* The first shape that fits, by TP · PP and then PP; otherwise the one with room for the longest
@@ -137,7 +190,7 @@ static guint64 smallest_shape(const BillInputs *inputs, guint64 max_clusters, Re
             guint64 tp = product / pp;
             if (product % pp != 0 || tp > most_tp || !memory_bill_tp_divides(model, tp))
                 continue;
-            ReplicaShape candidate = {shape->role, (guint)tp, (guint)pp};
+            ReplicaShape candidate = {shape->role, (guint)tp, (guint)pp, shape->streamed};
             guint64 context = memory_bill_largest_context(inputs, &candidate);
             if (context <= longest)
                 continue;
@@ -173,7 +226,8 @@ static void append_bill(GString *text, const BillInputs *inputs, const ReplicaSh
     guint64 requests = memory_bill_requests(inputs, shape->role, shape->pp);
     double asked =
         (double)requests * (double)inputs->max_context * token_kv_bytes(inputs, shape, span);
-    append_term(text, "weights", bill.weights);
+    append_term(text, shape->streamed ? "weights, all but two layers streamed," : "weights",
+                bill.weights);
     append_term(text, " + KV", asked);
     g_string_append_printf(text, " (%" G_GUINT64_FORMAT " × %" G_GUINT64_FORMAT " tokens)",
                            requests, inputs->max_context);

@@ -16,7 +16,8 @@ typedef struct BillInputs {
 /* How a replica is divided. */
 typedef struct ReplicaShape {
     ReplicaRole role;
-    guint tp, pp; /* tp is 1 for prefill */
+    guint tp, pp;      /* tp is 1 for prefill */
+    gboolean streamed; /* weights come from the host, step by step */
 } ReplicaShape;
 
 /* The layers of one stage: an even split, the remainder to the first stages. */
@@ -27,6 +28,12 @@ StageSpan stage_span(guint layers, guint pp, guint stage);
 
 /* The bill of one rank of a stage. In a shape that does not fit 'kv' may be negative. */
 MemoryBill memory_bill_stage(const BillInputs *inputs, const ReplicaShape *shape, guint stage);
+
+/* Bytes of weights of one rank of a stage, wherever they lie. */
+double memory_bill_weights(const BillInputs *inputs, const ReplicaShape *shape, guint stage);
+
+/* Of them, those that come from the host in every step: the layers. */
+double memory_bill_streamed(const BillInputs *inputs, const ReplicaShape *shape, guint stage);
 
 /* Tokens of KV that fit beside the weights in every stage at once. 'tightest' (may be NULL) is
  * the stage that decides. */
@@ -39,8 +46,14 @@ guint64 memory_bill_requests(const BillInputs *inputs, ReplicaRole role, guint p
 /* The longest context that the shape has room for. It fits when that reaches max_context. */
 guint64 memory_bill_largest_context(const BillInputs *inputs, const ReplicaShape *shape);
 
+/* Whether max_context fits; where the policy allows it and it must be, with streamed weights, which
+ * the shape then says. */
+gboolean memory_bill_fits(const BillInputs *inputs, ReplicaShape *shape);
+
 /* Whether every rank gets the same number of heads and of KV heads. */
 gboolean memory_bill_tp_divides(const Model *model, guint64 tp);
+/* The same, or on GPUs, whose frameworks do that in a colocated pool, a KV head on several ranks. */
+gboolean memory_bill_tp_works(const BillInputs *inputs, guint64 tp);
 
 /* Why 'shape' does not fit: the bill of its tightest stage, and the smallest TP × PP of at most
  * 'max_clusters' that fits (of equal products the one with the fewest stages), or the longest

@@ -1,5 +1,6 @@
 #include "policies/memory_bill.h"
 #include "policies/placement.h"
+#include "policies/weight_stream.h"
 #include "workloads/request_source.h"
 
 const char *replica_role_name(ReplicaRole role) {
@@ -58,20 +59,43 @@ static gboolean check_context(const BillInputs *inputs, const YamlNode *place, G
 
 /* The operator graphs of clusters know dense layers only. */
 static gboolean check_dense(const BillInputs *inputs, const YamlNode *place, GError **error) {
-    if (inputs->model->experts == 0 || inputs->platform->kind != DEVICE_MT3000)
+    if (inputs->model->experts == 0 || inputs->platform->kind == DEVICE_WAFER)
         return TRUE;
     return yaml_error(place, INPUT_ERROR_CONFLICT, error,
-                      "model '%s' has experts, which platform kind 'mt3000' does not run",
-                      inputs->model->name);
+                      "model '%s' has experts, which platform kind '%s' does not run",
+                      inputs->model->name, platform_kind_name(inputs->platform->kind));
 }
 
-static gboolean check_tp(const Policy *policy, const Model *model, const YamlNode *place,
-                         GError **error) {
+/* What is made for the DSPs of a cluster and their memories does not run on GPUs. */
+static gboolean check_gpu(const BillInputs *inputs, const YamlNode *place, GError **error) {
+    const Policy *policy = inputs->policy;
+    const struct {
+        const char *key, *value, *works;
+        gboolean used;
+    } keys[] = {
+        {"attention", "mt", "'flash' or 'unfused'", policy->attention == ATTENTION_POLICY_MT},
+        {"fusion", "on", "'off'", policy->fusion == FUSION_ON},
+        {"operators", "reference", "'optimised'", policy->operators == OPERATORS_REFERENCE},
+        {"grain", "operator", "'step'", policy->grain == GRAIN_OPERATOR},
+    };
+    for (gsize i = 0; i < G_N_ELEMENTS(keys) && inputs->platform->kind == DEVICE_GPU; i++)
+        if (keys[i].used)
+            return yaml_error(
+                policy_place(place, keys[i].key, NULL), INPUT_ERROR_CONFLICT, error,
+                "'%s: %s' is for clusters of DSPs; on platform '%s', which is of kind "
+                "'gpu', it must be %s",
+                keys[i].key, keys[i].value, inputs->platform->name, keys[i].works);
+    return TRUE;
+}
+
+static gboolean check_tp(const BillInputs *inputs, const YamlNode *place, GError **error) {
+    const Policy *policy = inputs->policy;
+    const Model *model = inputs->model;
     guint64 tp = policy->decode.tp;
-    if (memory_bill_tp_divides(model, tp))
+    if (memory_bill_tp_works(inputs, tp))
         return TRUE;
     guint64 works = tp;
-    while (!memory_bill_tp_divides(model, works))
+    while (!memory_bill_tp_works(inputs, works))
         works--;
     gboolean heads = model->heads % tp != 0;
     return yaml_error(policy_place(place, policy_decode_key(policy->mode), "tp"),
@@ -125,9 +149,10 @@ static gboolean check_clusters(const BillInputs *inputs, const PoolLayout *layou
         return TRUE;
     g_autofree char *parts = layout_text(layout);
     return yaml_error(place, INPUT_ERROR_CONFLICT, error,
-                      "the plan needs %" G_GUINT64_FORMAT " clusters and platform '%s' has %u: "
+                      "the plan needs %" G_GUINT64_FORMAT " %s and platform '%s' has %u: "
                       "%" G_GUINT64_FORMAT " × (%s)",
-                      needed, inputs->platform->name, available, pools, parts);
+                      needed, platform_elements_name(inputs->platform), inputs->platform->name,
+                      available, pools, parts);
 }
 
 /* A cache that holds no block would never hit. */
@@ -149,12 +174,12 @@ static gboolean check_prefix_cache(const BillInputs *inputs, const PoolLayout *l
                       amount, PREFIX_BLOCK_TOKENS, least, inputs->model->name);
 }
 
-static gboolean check_memory(const BillInputs *inputs, const PoolLayout *layout,
-                             const YamlNode *place, GError **error) {
+static gboolean check_memory(const BillInputs *inputs, PoolLayout *layout, const YamlNode *place,
+                             GError **error) {
     guint64 clusters = platform_clusters(inputs->platform) / inputs->policy->pools;
     for (guint i = 0; i < layout->n_parts; i++) {
-        const PoolPart *part = &layout->parts[i];
-        if (memory_bill_largest_context(inputs, &part->shape) >= inputs->max_context)
+        PoolPart *part = &layout->parts[i];
+        if (memory_bill_fits(inputs, &part->shape))
             continue;
         guint64 others = pool_clusters(layout) - part_clusters(part);
         g_assert(part->replicas > 0);
@@ -179,7 +204,9 @@ static ReplicaPlan replica_new(const BillInputs *inputs, const ReplicaShape *sha
                                         .layers = span.layers,
                                         .tp = shape->tp,
                                         .clusters = g_new(guint, shape->tp),
-                                        .bill = memory_bill_stage(inputs, shape, i)};
+                                        .weight_bytes = memory_bill_weights(inputs, shape, i),
+                                        .bill = memory_bill_stage(inputs, shape, i),
+                                        .stream = weight_stream_new(inputs, shape, i)};
     }
     return replica;
 }
@@ -224,6 +251,7 @@ static Plan *build(const BillInputs *inputs, const PoolLayout *layout) {
     plan->buffers = g_new0(BufferPlan, (gsize)pools * layout->buffers);
     plan->clusters_used = (guint)(pools * pool_clusters(layout));
     plan->clusters_available = platform_clusters(inputs->platform);
+    plan->elements = platform_elements_name(inputs->platform);
     plan->max_context = inputs->max_context;
 
     g_autoptr(Placement) placement = placement_new(inputs->policy->placement, inputs->platform);
@@ -334,12 +362,15 @@ Plan *plan_new(const Policy *policy, const Model *model, const Platform *platfor
     if (policy->mode == MODE_WAFER)
         return plan_wafers(&inputs, place, error);
     PoolLayout layout = pool_layout(policy);
-    if (!check_tp(policy, model, place, error) || !check_stages(&inputs, &layout, place, error) ||
+    if (!check_gpu(&inputs, place, error) || !weight_stream_check_host(&inputs, place, error))
+        return NULL;
+    if (!check_tp(&inputs, place, error) || !check_stages(&inputs, &layout, place, error) ||
         !check_clusters(&inputs, &layout, place, error) ||
         !check_prefix_cache(&inputs, &layout, place, error) ||
         !check_memory(&inputs, &layout, place, error))
         return NULL;
-    return build(&inputs, &layout);
+    g_autoptr(Plan) plan = build(&inputs, &layout);
+    return weight_stream_complete(&inputs, plan, place, error) ? g_steal_pointer(&plan) : NULL;
 }
 
 gboolean plan_holds(const Plan *plan, guint64 prompt_tokens, guint64 output_tokens) {

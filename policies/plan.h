@@ -21,11 +21,21 @@ typedef struct MemoryBill {
     double usable; /* weights + kv + prefix_cache + overhead ≤ usable */
 } MemoryBill;
 
+/* Weights that come from the host in every step: all layers of a stage, as the frameworks of the
+ * papers do it, when they do not fit beside the KV. */
+typedef struct WeightStream {
+    double bytes; /* of one rank; 0: its weights rest on the device */
+    double bytes_per_s;
+    gboolean overlaps; /* the next layer comes while one computes */
+} WeightStream;
+
 typedef struct StagePlan {
     guint first_layer, layers;
     guint tp;
-    guint *clusters; /* the tp ranks, in ring order */
-    MemoryBill bill; /* of one rank */
+    guint *clusters;     /* the tp ranks, in ring order */
+    double weight_bytes; /* of one rank, wherever they lie */
+    MemoryBill bill;     /* of one rank; of layers that are streamed, two */
+    WeightStream stream;
 } StagePlan;
 
 typedef struct ReplicaPlan {
@@ -52,6 +62,7 @@ typedef struct Plan {
     BufferPlan *buffers;
     guint clusters_used;
     guint clusters_available; /* on the platform */
+    const char *elements;     /* what these are called: "clusters", "wafers", "GPUs"; static text */
     guint64 max_context;      /* tokens a request may reach */
     WaferUse wafer;           /* of every wafer; mode wafer */
 } Plan;
@@ -59,7 +70,8 @@ typedef struct Plan {
 /* Places and checks. Errors name the rule and the numbers: TP must divide the heads and fit the KV
  * heads, PP ≤ layers, the pools must fit the platform, and one request of max_context (with
  * max_context reservation: every slot) must fit beside the weights. A memory error carries the bill
- * (THInfer eq. 12–16) and the smallest TP × PP that would fit. Mode wafer and platforms of kind
+ * (THInfer eq. 12–16) and the smallest TP × PP that would fit. With 'offload' weights that do not
+ * fit are streamed (weight_stream.h) before that is said. Mode wafer and platforms of kind
  * wafer want each other; there, grids are decided already (not 0), wafers are replicas with one
  * stage on one cluster, and wafer_use.h says what must fit. 'place' begins the message: the policy
  * section's node. Borrows nothing. */
@@ -67,6 +79,9 @@ Plan *plan_new(const Policy *policy, const Model *model, const Platform *platfor
                const YamlNode *place, GError **error);
 void plan_free(Plan *plan);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Plan, plan_free)
+
+/* What a stage's weights take to come, once a step; 0 where they rest on the device. */
+double weight_stream_seconds(const WeightStream *stream);
 
 /* Whether rows of a wafer's cores have room for a request's KV, whatever the tokens together; TRUE
  * on other platforms. */

@@ -1,10 +1,12 @@
 #include "policies/plan.h"
 
 #include <math.h>
+#include <string.h>
 
 static gboolean same_bill(const StagePlan *a, const StagePlan *b) {
     return a->layers == b->layers && a->bill.weights == b->bill.weights &&
-           a->bill.kv == b->bill.kv && a->bill.prefix_cache == b->bill.prefix_cache;
+           a->bill.kv == b->bill.kv && a->bill.prefix_cache == b->bill.prefix_cache &&
+           a->stream.bytes == b->stream.bytes;
 }
 
 static void write_amount(GString *out, const char *before, double bytes) {
@@ -12,16 +14,34 @@ static void write_amount(GString *out, const char *before, double bytes) {
     g_string_append_printf(out, "%s%s", before, amount);
 }
 
+static void write_stream(GString *out, const WeightStream *stream) {
+    if (stream->bytes == 0)
+        return;
+    g_autofree char *rate = units_format_brief(stream->bytes_per_s, DIMENSION_BYTES_PER_S);
+    g_autofree char *seconds = units_format_brief(weight_stream_seconds(stream), DIMENSION_SECONDS);
+    write_amount(out, "#     its layers come from the host in every step: ", stream->bytes);
+    g_string_append_printf(out, " at %s, %s, %s\n", rate, seconds,
+                           stream->overlaps ? "beside the computing" : "before the computing");
+}
+
+/* "1 cluster", "4 GPUs" */
+static void write_elements(GString *out, const Plan *plan, guint n) {
+    int plural = (int)strlen(plan->elements);
+    g_string_append_printf(out, "%u %.*s", n, n == 1 ? plural - 1 : plural, plan->elements);
+}
+
 /* One line for the stages from 'first' to 'last', which are alike. */
-static void write_stages(GString *out, const ReplicaPlan *replica, guint first, guint last) {
+static void write_stages(GString *out, const Plan *plan, const ReplicaPlan *replica, guint first,
+                         guint last) {
     const StagePlan *stage = &replica->stages[first];
     const MemoryBill *bill = &stage->bill;
     if (first == last)
         g_string_append_printf(out, "#   stage %u", first);
     else
         g_string_append_printf(out, "#   stages %u-%u", first, last);
-    g_string_append_printf(out, ": %u layers on %u cluster%s, each with weights", stage->layers,
-                           stage->tp, stage->tp == 1 ? "" : "s");
+    g_string_append_printf(out, ": %u layers on ", stage->layers);
+    write_elements(out, plan, stage->tp);
+    g_string_append(out, ", each with weights");
     write_amount(out, " ", bill->weights);
     write_amount(out, replica->role == ROLE_PREFILL ? " + KV " : " + room for KV ", bill->kv);
     if (bill->prefix_cache > 0)
@@ -29,10 +49,11 @@ static void write_stages(GString *out, const ReplicaPlan *replica, guint first, 
     write_amount(out, " + overhead ", bill->overhead);
     write_amount(out, " of ", bill->usable);
     g_string_append(out, " usable\n");
+    write_stream(out, &stage->stream);
 }
 
 static void write_capacity(GString *out, const Plan *plan, const ReplicaPlan *replica,
-                           guint replicas, guint64 slots) {
+                           guint replicas, const DecodeSpec *decode) {
     g_string_append_printf(out,
                            "#   KV capacity: %" G_GUINT64_FORMAT
                            " tokens a replica, %" G_GUINT64_FORMAT " a pool",
@@ -40,7 +61,8 @@ static void write_capacity(GString *out, const Plan *plan, const ReplicaPlan *re
     g_string_append_printf(out,
                            "; requests at max_context a replica: %" G_GUINT64_FORMAT
                            " (slots: %" G_GUINT64_FORMAT ")\n",
-                           replica->kv_tokens / plan->max_context, slots * replica->n_stages);
+                           replica->kv_tokens / plan->max_context,
+                           decode->slots * policy_micro_batches(decode, replica->n_stages));
 }
 
 /* The replicas of one role in the first pool; the other pools are alike. */
@@ -63,10 +85,10 @@ static void write_role(GString *out, const Plan *plan, const Policy *policy, Rep
             if (!same_bill(&replica->stages[first], &replica->stages[next]))
                 break;
         }
-        write_stages(out, replica, first, next - 1);
+        write_stages(out, plan, replica, first, next - 1);
     }
     if (role != ROLE_PREFILL)
-        write_capacity(out, plan, replica, replicas, policy->decode.slots);
+        write_capacity(out, plan, replica, replicas, &policy->decode);
 }
 
 static void write_buffers(GString *out, const Plan *plan) {
@@ -76,8 +98,9 @@ static void write_buffers(GString *out, const Plan *plan) {
         bytes += plan->buffers[clusters].bytes;
     if (clusters == 0)
         return;
-    g_string_append_printf(out, "# buffer: %u cluster%s a pool", clusters,
-                           clusters == 1 ? "" : "s");
+    g_string_append(out, "# buffer: ");
+    write_elements(out, plan, clusters);
+    g_string_append(out, " a pool");
     write_amount(out, ", room for KV ", bytes);
     g_string_append_printf(out, ": %.0f tokens\n",
                            floor(bytes / plan->replicas[0].kv_bytes_per_token));
@@ -166,8 +189,7 @@ void plan_write_comments(const Plan *plan, const Policy *policy, const Model *mo
     g_string_append_printf(out,
                            "# plan: %u of %u %s in %" G_GUINT64_FORMAT
                            " pool%s; max_context %" G_GUINT64_FORMAT " tokens\n",
-                           plan->clusters_used, plan->clusters_available,
-                           policy->mode == MODE_WAFER ? "wafers" : "clusters", policy->pools,
-                           policy->pools == 1 ? "" : "s", plan->max_context);
+                           plan->clusters_used, plan->clusters_available, plan->elements,
+                           policy->pools, policy->pools == 1 ? "" : "s", plan->max_context);
     write_parts(out, plan, policy, model);
 }

@@ -29,6 +29,10 @@ typedef enum {
     ATTENTION_POLICY_MT
 } AttentionPolicy;
 typedef enum { LAUNCH_PER_OPERATOR, LAUNCH_UNIFIED } LaunchPolicy;
+typedef enum { KV_CACHE_IN_PLACE, KV_CACHE_CONCAT } KvCachePolicy;
+/* Where weights lie that do not fit beside the KV, and how they come from there in every step. */
+typedef enum { OFFLOAD_NONE, OFFLOAD_HOST, OFFLOAD_DISK } OffloadPolicy;
+typedef enum { HOST_TRANSFER_PINNED, HOST_TRANSFER_PAGEABLE } HostTransfer;
 
 /* A pool that computes prompts only. */
 typedef struct PrefillSpec {
@@ -48,7 +52,8 @@ typedef struct BufferSpec {
 /* A pool that generates tokens; in colocated mode it also computes the prompts. */
 typedef struct DecodeSpec {
     guint64 tp, pp, dp;
-    guint64 slots; /* requests a micro-batch holds; a replica has pp micro-batches */
+    guint64 slots;         /* requests a micro-batch holds */
+    guint64 micro_batches; /* colocated: that travel through a replica's stages; 0: one a stage */
     BatchingKind batching;
     guint64 chunk_tokens; /* colocated: tokens a mixed step holds; 0: prompts run on their own */
     guint64 max_batch_tokens; /* colocated: prompt tokens a prefill step takes at most */
@@ -81,11 +86,16 @@ typedef struct Policy {
     FusionPolicy fusion;
     AttentionPolicy attention;
     LaunchPolicy launch;
-    PrefillSpec prefill; /* mode pbd */
-    BufferSpec buffer;   /* mode pbd */
-    DecodeSpec decode;   /* mode pbd; under the key 'colocated' in that mode; in mode wafer what a
-                            wafer amounts to: one stage with one slot */
-    WaferSpec wafer;     /* mode wafer */
+    KvCachePolicy kv_cache;
+    double layer_overhead_s; /* software of the framework, in each layer of a step */
+    OffloadPolicy offload;
+    HostTransfer host_transfer;
+    guint64 staging_copies; /* of the weights, in the host's memory while they are loaded */
+    PrefillSpec prefill;    /* mode pbd */
+    BufferSpec buffer;      /* mode pbd */
+    DecodeSpec decode; /* mode pbd; under the key 'colocated' in that mode; in mode wafer what a
+                          wafer amounts to: one stage with one slot */
+    WaferSpec wafer;   /* mode wafer */
 } Policy;
 
 /* Reads the section. 'prefill', 'buffer', 'decode' belong to mode pbd, 'colocated' to mode
@@ -101,6 +111,8 @@ void policy_write(const Policy *policy, guint indent, GString *out);
  * the nearest thing that was written when it was left to its default. 'group' and 'key' may be
  * NULL. Borrowed. */
 const YamlNode *policy_place(const YamlNode *section, const char *group, const char *key);
+/* Micro-batches of a replica with 'pp' stages. */
+guint64 policy_micro_batches(const DecodeSpec *decode, guint64 pp);
 /* "decode", "colocated" or "wafer": the key whose mapping describes the pool that generates. */
 const char *policy_decode_key(ServingMode mode);
 

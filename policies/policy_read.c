@@ -10,6 +10,8 @@
 #define LEAST_GRID 3 /* a ring of interleaved neighbours */
 #define MOST_GRID 10000
 #define MOST_K 64
+#define MOST_OVERHEAD_SECONDS 3600
+#define MOST_STAGING_COPIES 100
 
 static const char *const mode_names[] = {"pbd", "colocated", "wafer"};
 static const char *const placement_names[] = {"packed", "spread"};
@@ -21,6 +23,10 @@ static const char *const operators_names[] = {"reference", "optimised"};
 static const char *const fusion_names[] = {"off", "on"};
 static const char *const attention_names[] = {"unfused", "flash", "mt"};
 static const char *const launch_names[] = {"per_operator", "unified"};
+static const char *const kv_cache_names[] = {"in_place", "concat"};
+static const char *const offload_names[] = {"none", "host", "disk"};
+static const char *const host_transfer_names[] = {"pinned", "pageable"};
+static const char *const one_a_stage[] = {"pp"};
 static const char *const automatic[] = {"auto"};
 static const char *const every[] = {"all"};
 static const char *const routing_names[] = {ROUTING_RULES(RULE_NAME)};
@@ -96,6 +102,9 @@ static const YamlField decode_fields[] = {
 
 static const YamlField colocated_fields[] = {
     DEGREE_FIELDS,
+    {COUNT("micro_batches", DecodeSpec, micro_batches), .fallback = YAML_OPTIONAL,
+     .names = YAML_ENUM_OF(one_a_stage), .min = 1, .max = MOST_DEGREE,
+     .help = "that travel through a replica's stages"},
     {CHOICE("batching", DecodeSpec, batching, colocated_batching_names), .fallback = "continuous",
      .help = "when requests join a micro-batch"},
     {COUNT("chunk_tokens", DecodeSpec, chunk_tokens), .fallback = "0", .max = MOST_TOKENS,
@@ -164,6 +173,22 @@ static const YamlField common_fields[] = {
      .help = "how attention's scores are staged"},
     {CHOICE("launch", Policy, launch, launch_names), .fallback = "unified",
      .help = "a thread group for each kernel and head, or one for all of them"},
+    {CHOICE("kv_cache", Policy, kv_cache, kv_cache_names), .fallback = YAML_OPTIONAL,
+     .help = "new KV goes behind the old, or into a copy of all of it in every step"},
+    {.key = "layer_overhead",
+     .kind = YAML_FIELD_REAL,
+     .dimension = DIMENSION_SECONDS,
+     .offset = offsetof(Policy, layer_overhead_s),
+     .max = MOST_OVERHEAD_SECONDS,
+     .fallback = YAML_OPTIONAL,
+     .help = "software of the framework, in each layer of a step"},
+    {CHOICE("offload", Policy, offload, offload_names), .fallback = YAML_OPTIONAL,
+     .help = "where weights lie that do not fit beside the KV"},
+    {CHOICE("host_transfer", Policy, host_transfer, host_transfer_names), .fallback = YAML_OPTIONAL,
+     .help = "how they come from there: beside the computing, or before it"},
+    {COUNT("staging_copies", Policy, staging_copies), .fallback = YAML_OPTIONAL,
+     .max = MOST_STAGING_COPIES,
+     .help = "of the weights, in the host's memory while they are loaded"},
 };
 
 static const YamlField pbd_groups[] = {
@@ -181,9 +206,10 @@ static const YamlField wafer_groups[] = {
 };
 
 /* Common keys that say how clusters are used and what runs on them: not for wafers. */
-static const char *const cluster_keys[] = {"placement", "grain",     "kv_formula",
-                                           "overhead",  "operators", "fusion",
-                                           "attention", "launch",    NULL};
+static const char *const cluster_keys[] = {
+    "placement", "grain",         "kv_formula",     "overhead", "operators",
+    "fusion",    "attention",     "launch",         "kv_cache", "layer_overhead",
+    "offload",   "host_transfer", "staging_copies", NULL};
 
 /* The groups that a mode adds to the common keys. */
 static const struct {
@@ -213,6 +239,10 @@ static SectionTable section_table(ServingMode mode) {
     for (gsize i = 0; i < mode_groups[mode].n_fields; i++)
         table.fields[table.n_fields++] = mode_groups[mode].fields[i];
     return table;
+}
+
+guint64 policy_micro_batches(const DecodeSpec *decode, guint64 pp) {
+    return decode->micro_batches > 0 ? decode->micro_batches : pp;
 }
 
 const char *policy_decode_key(ServingMode mode) {
@@ -338,10 +368,39 @@ static gboolean check_batching(const YamlNode *section, const Policy *policy, GE
     return TRUE;
 }
 
+/* Operator by operator, kernels alone are simulated. */
+static gboolean check_grain(const YamlNode *section, const Policy *policy, GError **error) {
+    const struct {
+        const char *key;
+        gboolean used;
+    } keys[] = {{"kv_cache", policy->kv_cache != KV_CACHE_IN_PLACE},
+                {"layer_overhead", policy->layer_overhead_s > 0},
+                {"offload", policy->offload != OFFLOAD_NONE}};
+    for (gsize i = 0; i < G_N_ELEMENTS(keys) && policy->grain == GRAIN_OPERATOR; i++)
+        if (keys[i].used)
+            return yaml_error(policy_place(section, keys[i].key, NULL), INPUT_ERROR_CONFLICT, error,
+                              "'%s' needs 'grain: step': at grain 'operator' nothing but kernels "
+                              "and transfers between them takes time",
+                              keys[i].key);
+    return TRUE;
+}
+
+static gboolean check_micro_batches(const YamlNode *section, const Policy *policy, GError **error) {
+    const DecodeSpec *decode = &policy->decode;
+    if (decode->micro_batches <= decode->pp)
+        return TRUE;
+    return yaml_error(policy_place(section, "colocated", "micro_batches"), INPUT_ERROR_CONFLICT,
+                      error,
+                      "micro_batches %" G_GUINT64_FORMAT " exceeds the %" G_GUINT64_FORMAT
+                      " stages ('pp') that they travel through",
+                      decode->micro_batches, decode->pp);
+}
+
 static gboolean check_section(const YamlNode *section, const Policy *policy, GError **error) {
     const PrefillSpec *prefill = &policy->prefill;
     const DecodeSpec *decode = &policy->decode;
-    if (!check_batching(section, policy, error))
+    if (!check_batching(section, policy, error) || !check_grain(section, policy, error) ||
+        !check_micro_batches(section, policy, error))
         return FALSE;
     if (policy->mode == MODE_WAFER)
         return TRUE;

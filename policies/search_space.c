@@ -92,8 +92,10 @@ static guint64 clusters_of(const Policy *policy) {
     return policy->pools * pool;
 }
 
-/* What check_batching of policy_read.c refuses. */
+/* What check_batching and check_micro_batches of policy_read.c refuse. */
 static gboolean conflicts(const Policy *policy) {
+    if (policy->decode.micro_batches > policy->decode.pp)
+        return TRUE;
     return policy->decode.batching != BATCHING_CONTINUOUS &&
            (policy->kv_reservation == KV_RESERVE_ON_DEMAND || policy->decode.chunk_tokens > 0);
 }
@@ -104,7 +106,7 @@ static PruneRule broken_by_split(const Walk *walk) {
     const Model *model = walk->inputs.model;
     if (conflicts(policy))
         return PRUNED_CONFLICT;
-    if (!memory_bill_tp_divides(model, policy->decode.tp))
+    if (!memory_bill_tp_works(&walk->inputs, policy->decode.tp))
         return PRUNED_TP;
     gboolean deep = policy->mode == MODE_PBD && policy->prefill.pp > model->layers;
     return deep || policy->decode.pp > model->layers ? PRUNED_LAYERS : N_PRUNE_RULES;
@@ -125,10 +127,6 @@ static gsize part_index(const Walk *walk, SearchPart part, gsize *n) {
     return index;
 }
 
-static gboolean clusters_fit(const BillInputs *inputs, const ReplicaShape *shape) {
-    return memory_bill_largest_context(inputs, shape) >= inputs->max_context;
-}
-
 /* Grids that are left open are chosen later, among those that fit. */
 static gboolean wafer_fits(const BillInputs *inputs) {
     WaferNeed need = {.model = inputs->model,
@@ -144,7 +142,7 @@ static gboolean part_fits(Walk *walk, SearchPart part, ReplicaShape shape) {
     guint8 *fit = &walk->fits[part][part_index(walk, part, NULL)];
     if (*fit == FIT_UNKNOWN) {
         gboolean fits = walk->policy.mode == MODE_WAFER ? wafer_fits(&walk->inputs)
-                                                        : clusters_fit(&walk->inputs, &shape);
+                                                        : memory_bill_fits(&walk->inputs, &shape);
         *fit = fits ? FIT_YES : FIT_NO;
     }
     return *fit == FIT_YES;
@@ -389,7 +387,7 @@ static gboolean modes_are_possible(const SearchSpec *spec, const GArray *modes,
             continue;
         g_autofree char *message = g_strdup_printf(
             "mode '%s' is not for platform '%s', which is of %s", policy_mode_names.names[mode],
-            platform->name, mode == MODE_WAFER ? "clusters" : "wafers");
+            platform->name, platform_elements_name(platform));
         return space_error(spec->place, error, message);
     }
     return TRUE;

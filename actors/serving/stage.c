@@ -145,7 +145,8 @@ static void run_at_step_grain(Stage *stage, Step *step) {
 static gboolean may_fast_forward(const Stage *stage, const Step *step) {
     const Simulation *simulation = stage->replica->simulation;
     return simulation->setup.fast_forward && !simulation->steps_wanted && !simulation->numerics &&
-           stage->replica->plan->n_stages == 1 && step->chunks->len == 0 && !stage->ring_shared &&
+           stage->replica->plan->n_stages == 1 && stage->replica->n_batches == 1 &&
+           step->chunks->len == 0 && !stage->ring_shared &&
            simulation->setup.policy->grain == GRAIN_STEP &&
            simulation->setup.policy->kv_reservation != KV_RESERVE_ON_DEMAND &&
            step->batch->steps_to_finish > 1;

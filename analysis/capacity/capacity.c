@@ -4,11 +4,28 @@
 #include <math.h>
 #include <string.h>
 
-const char *const capacity_unit_names[N_CAPACITY_UNITS + 1] = {
-    [UNITS_PROCESSORS] = "processors", [UNITS_CLUSTERS] = "clusters", [UNITS_WAFERS] = "wafers"};
+const char *const capacity_unit_names[N_CAPACITY_UNITS + 1] = {[UNITS_PROCESSORS] = "processors",
+                                                               [UNITS_CLUSTERS] = "clusters",
+                                                               [UNITS_WAFERS] = "wafers",
+                                                               [UNITS_GPUS] = "gpus",
+                                                               [UNITS_NODES] = "nodes"};
 
 gboolean capacity_units_fit(CapacityUnits units, const Platform *platform) {
-    return (units == UNITS_WAFERS) == (platform->kind == DEVICE_WAFER);
+    static const DeviceKind kinds[N_CAPACITY_UNITS] = {[UNITS_PROCESSORS] = DEVICE_MT3000,
+                                                       [UNITS_CLUSTERS] = DEVICE_MT3000,
+                                                       [UNITS_WAFERS] = DEVICE_WAFER,
+                                                       [UNITS_GPUS] = DEVICE_GPU,
+                                                       [UNITS_NODES] = DEVICE_GPU};
+
+    return kinds[units] == platform->kind;
+}
+
+CapacityUnits capacity_units_of(const Platform *platform) {
+    static const CapacityUnits units[] = {[DEVICE_MT3000] = UNITS_PROCESSORS,
+                                          [DEVICE_WAFER] = UNITS_WAFERS,
+                                          [DEVICE_GPU] = UNITS_GPUS};
+
+    return units[platform->kind];
 }
 
 char *capacity_size_text(CapacityUnits units, guint64 size) {

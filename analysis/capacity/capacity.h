@@ -6,10 +6,19 @@
 #include "analysis/capacity/bisection.h"
 #include "analysis/search/search.h"
 
-typedef enum { UNITS_PROCESSORS, UNITS_CLUSTERS, UNITS_WAFERS, N_CAPACITY_UNITS } CapacityUnits;
+typedef enum {
+    UNITS_PROCESSORS,
+    UNITS_CLUSTERS,
+    UNITS_WAFERS,
+    UNITS_GPUS,
+    UNITS_NODES, /* of GPUs */
+    N_CAPACITY_UNITS
+} CapacityUnits;
 extern const char *const capacity_unit_names[N_CAPACITY_UNITS + 1]; /* "processors" …, NULL */
 /* Whether machines of this kind are counted in them. */
 gboolean capacity_units_fit(CapacityUnits units, const Platform *platform);
+/* What it is counted in unless something else is asked for. */
+CapacityUnits capacity_units_of(const Platform *platform);
 /* "1 processor", "6 processors". Caller frees. */
 char *capacity_size_text(CapacityUnits units, guint64 size);
 

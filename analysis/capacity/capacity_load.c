@@ -170,8 +170,11 @@ static void add_bandwidth(GPtrArray *settings, const char *link, double bytes_pe
     g_ptr_array_add(settings, g_strdup_printf("platform.network.%s.bandwidth=%s", link, value));
 }
 
-static void add_network(GPtrArray *settings, const NetworkSpec *network) {
-    add_bandwidth(settings, "local", network->local.bytes_per_s);
+static void add_network(GPtrArray *settings, const Platform *platform) {
+    const NetworkSpec *network = &platform->network;
+
+    add_bandwidth(settings, platform->kind == DEVICE_GPU ? "peer" : "local",
+                  network->local.bytes_per_s);
     add_bandwidth(settings, "port", network->port.bytes_per_s);
     add_bandwidth(settings, "nic", network->nic.bytes_per_s);
     if (network->all_reduce.bytes_per_s > 0)
@@ -199,7 +202,7 @@ static char **relief_settings(gsize kind, const Experiment *experiment) {
                         g_strdup_printf("policy.%s.%s=%" G_GUINT64_FORMAT, reliefs[kind].group,
                                         reliefs[kind].key, 2 * count));
     if (reliefs[kind].kind == TWICE_NETWORK)
-        add_network(settings, &experiment->platform->network);
+        add_network(settings, experiment->platform);
     else
         g_ptr_array_add(settings, g_strdup_printf("platform.%s=%" G_GUINT64_FORMAT, machine,
                                                   2 * experiment->platform->nodes));

@@ -33,16 +33,19 @@ static guint64 nodes_of(const CapacitySetup *setup, guint64 size) {
     const Platform *platform = campaign_base(setup->campaign)->platform;
     guint64 processors = platform->processors_per_node;
     guint64 clusters = processors * platform->clusters_per_processor;
+    gboolean elements = setup->units == UNITS_CLUSTERS || setup->units == UNITS_GPUS;
 
     if (setup->units == UNITS_WAFERS)
         return size;
-    return rounded_up(size, setup->units == UNITS_CLUSTERS ? clusters : processors);
+    return rounded_up(size, elements ? clusters : processors);
 }
 
 static guint64 clusters_of(const CapacitySetup *setup, guint64 size) {
     const Platform *platform = campaign_base(setup->campaign)->platform;
 
-    return setup->units == UNITS_PROCESSORS ? size * platform->clusters_per_processor : size;
+    gboolean several = setup->units == UNITS_PROCESSORS || setup->units == UNITS_NODES;
+
+    return several ? size * platform->clusters_per_processor : size;
 }
 
 char **capacity_machine_settings(const CapacitySetup *setup, guint64 size) {

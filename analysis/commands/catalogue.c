@@ -88,18 +88,22 @@ gboolean catalogue_check_environment(GError **error) {
     return FALSE;
 }
 
+gboolean catalogue_check_dense(const char *command, const Model *model, GError **error) {
+    if (model->experts == 0)
+        return TRUE;
+    g_set_error(error, INPUT_ERROR, INPUT_ERROR_CONFLICT,
+                "infergrid %s: model '%s' has experts, which clusters do not run", command,
+                model->name);
+    return FALSE;
+}
+
 gboolean catalogue_check_clusters(const char *command, const Platform *platform, const Model *model,
                                   GError **error) {
-    if (platform->kind != DEVICE_MT3000)
-        g_set_error(error, INPUT_ERROR, INPUT_ERROR_CONFLICT,
-                    "infergrid %s: '%s' is no machine of clusters such as 'mt3000'", command,
-                    platform->name);
-    else if (model->experts > 0)
-        g_set_error(error, INPUT_ERROR, INPUT_ERROR_CONFLICT,
-                    "infergrid %s: model '%s' has experts, which clusters do not run", command,
-                    model->name);
-    else
-        return TRUE;
+    if (platform->kind == DEVICE_MT3000)
+        return catalogue_check_dense(command, model, error);
+    g_set_error(error, INPUT_ERROR, INPUT_ERROR_CONFLICT,
+                "infergrid %s: '%s' is no machine of clusters such as 'mt3000'", command,
+                platform->name);
     return FALSE;
 }
 

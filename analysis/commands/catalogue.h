@@ -36,6 +36,8 @@ gboolean catalogue_check_environment(GError **error);
  * and an error on a wafer, or with experts. */
 gboolean catalogue_check_clusters(const char *command, const Platform *platform, const Model *model,
                                   GError **error);
+/* Whether clusters and GPUs run the model: FALSE and an error with experts. */
+gboolean catalogue_check_dense(const char *command, const Model *model, GError **error);
 /* Prints "message\n" of 'error' on standard error; returns the exit status that goes with it. */
 int catalogue_fail(const GError *error);
 /* Prints 'text' on standard output and flushes it; a failed write is reported. Exit status. */

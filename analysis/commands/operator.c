@@ -347,6 +347,13 @@ static int operator_command(const void *target) {
         return catalogue_fail(error);
     if (platform->kind == DEVICE_WAFER)
         return operator_mesh_command(options, platform);
+    if (platform->kind == DEVICE_GPU) {
+        g_set_error(&error, INPUT_ERROR, INPUT_ERROR_CONFLICT,
+                    "infergrid operator: '%s' is of kind 'gpu', whose operators follow from its "
+                    "roofline: infergrid roofline shows them",
+                    platform->name);
+        return catalogue_fail(error);
+    }
     if (!kind_read(options, platform, &kind, &error) || !usage_is_right(options, kind, &error))
         return catalogue_fail(error);
     g_autoptr(GArray) specs = specs_read(options, kind, platform, &error);

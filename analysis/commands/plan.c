@@ -189,8 +189,8 @@ static const Argument arguments[] = {
 static const Option options[] = {
     {"target", 't', OPTION_TEXTS, AT(targets), "TARGET", "none, it must be given",
      "what must hold, such as 'goodput >= 99 %' or 'ttft_p99 <= 2 s'; may stand more than once"},
-    {"units", 'u', OPTION_TEXT, AT(units), "UNITS", "processors; wafers on a wafer",
-     "what the machine is counted in: processors, clusters or wafers"},
+    {"units", 'u', OPTION_TEXT, AT(units), "UNITS", "processors; wafers; gpus",
+     "what the machine is counted in: processors or clusters; wafers; gpus or nodes of them"},
     {"sizes", 0, OPTION_TEXT, AT(sizes), "FROM:TO[:STEP]", "1:64",
      "the sizes that are looked at, in those units"},
     {"load-scale", 0, OPTION_TEXT, AT(loads), "A:B or LIST", "0.5,1,1.5,2,3,4",

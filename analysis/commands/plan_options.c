@@ -144,7 +144,7 @@ static gboolean name_read(const char *option, const char *const *names, const ch
 
 static gboolean units_read(const PlanOptions *options, const Platform *platform,
                            CapacityUnits *units, GError **error) {
-    guint index = platform->kind == DEVICE_WAFER ? UNITS_WAFERS : UNITS_PROCESSORS;
+    guint index = capacity_units_of(platform);
 
     if (options->units != NULL &&
         !name_read("units", capacity_unit_names, options->units, &index, error))

@@ -1,6 +1,7 @@
 #include "analysis/commands/catalogue.h"
 #include "analysis/operators/operator_report.h"
 #include "analysis/operators/roofline_plot.h"
+#include "platforms/device.h"
 #include "policies/fusion_units.h"
 #include "workloads/experiment_file.h"
 #include "workloads/input_error.h"
@@ -22,7 +23,8 @@ typedef struct Drawing {
     const Platform *platform;
     const Model *model;
     guint32 past;
-    GArray *specs;     /* OperatorSpec */
+    GArray *ops;       /* Op */
+    GArray *specs;     /* OperatorSpec, of them */
     GArray *points;    /* RooflinePoint */
     GPtrArray *series; /* char *, NULL-terminated once complete */
     GPtrArray *bounds; /* static texts, by point */
@@ -30,6 +32,7 @@ typedef struct Drawing {
 } Drawing;
 
 static void drawing_clear(Drawing *drawing) {
+    g_array_unref(drawing->ops);
     g_array_unref(drawing->specs);
     g_array_unref(drawing->points);
     g_ptr_array_unref(drawing->series);
@@ -102,7 +105,9 @@ static void add_series(Drawing *drawing, guint32 tokens) {
     FusionUnitsInput by_itself = {.model = drawing->model,
                                   .cluster = &drawing->platform->cluster,
                                   .tp = 1,
-                                  .attention = ATTENTION_POLICY_MT};
+                                  .attention = drawing->platform->kind == DEVICE_GPU
+                                                   ? ATTENTION_POLICY_FLASH
+                                                   : ATTENTION_POLICY_MT};
     g_autoptr(ModelUnits) units = fusion_units_new(&by_itself);
     g_autoptr(OpGraph) graph = op_graph_layer(units, &batch);
     guint series = drawing->series->len;
@@ -114,6 +119,7 @@ static void add_series(Drawing *drawing, guint32 tokens) {
             continue;
         OperatorSpec spec = linear ? spec_of_linear(op) : spec_of_attention(op);
         RooflinePoint point = {.name = op->name, .series = series};
+        g_array_append_vals(drawing->ops, op, 1);
         g_array_append_val(drawing->specs, spec);
         g_array_append_val(drawing->points, point);
     }
@@ -152,6 +158,28 @@ static double macs_of(const OperatorSpec *spec) {
                : (double)shape->m * (double)shape->n * (double)shape->k;
 }
 
+static void add_found(Drawing *drawing, guint i, double macs_per_byte, double macs_per_s,
+                      const char *bound) {
+    RooflinePoint *point = &g_array_index(drawing->points, RooflinePoint, i);
+
+    point->macs_per_byte = macs_per_byte;
+    point->macs_per_s = macs_per_s;
+    g_ptr_array_add(drawing->bounds, (gpointer)bound);
+}
+
+/* On a GPU the cost model says what each takes. */
+static void estimate(Drawing *drawing) {
+    g_autoptr(OpCosts) costs = op_costs_new((OpModes){.attention = OP_ATTENTION_FLASH});
+    DeviceModel device = device_model(drawing->platform, costs);
+
+    for (guint i = 0; i < drawing->ops->len; i++) {
+        UnitCost cost = device.class->op_cost(&device, &g_array_index(drawing->ops, Op, i));
+        gboolean memory = cost.memory_s / drawing->platform->gpu.bandwidth_share >= cost.seconds;
+        add_found(drawing, i, cost.macs / cost.memory_bytes, cost.macs / cost.seconds,
+                  memory ? "memory" : operator_bound_name(BOUND_COMPUTE));
+    }
+}
+
 static gboolean simulate(Drawing *drawing, GError **error) {
     guint n = drawing->specs->len;
     g_autofree OperatorResult *results = g_new(OperatorResult, n);
@@ -160,12 +188,11 @@ static gboolean simulate(Drawing *drawing, GError **error) {
     if (!operator_run_all(specs, n, drawing->platform, results, error))
         return FALSE;
     for (guint i = 0; i < n; i++) {
-        RooflinePoint *point = &g_array_index(drawing->points, RooflinePoint, i);
         OperatorTimes times = operator_times(&results[i].counts, &drawing->platform->cluster);
 
-        point->macs_per_byte = macs_of(&specs[i]) / operator_ddr_bytes(&results[i].counts);
-        point->macs_per_s = macs_of(&specs[i]) / results[i].seconds;
-        g_ptr_array_add(drawing->bounds, (gpointer)operator_bound_name(operator_bound(&times)));
+        add_found(drawing, i, macs_of(&specs[i]) / operator_ddr_bytes(&results[i].counts),
+                  macs_of(&specs[i]) / results[i].seconds,
+                  operator_bound_name(operator_bound(&times)));
         operator_result_clear(&results[i]);
     }
     return TRUE;
@@ -195,11 +222,13 @@ static char *points_text(const Drawing *drawing) {
 
 static int draw(const Drawing *drawing, const char *path) {
     g_autoptr(GError) error = NULL;
-    g_autofree char *title = g_strdup_printf("%s, a layer on one cluster of %s",
-                                             drawing->model->name, drawing->platform->name);
+    gboolean gpu = drawing->platform->kind == DEVICE_GPU;
+    g_autofree char *title = g_strdup_printf("%s, a layer on one %s of %s", drawing->model->name,
+                                             gpu ? "GPU" : "cluster", drawing->platform->name);
     Roofline roofline = {
         .title = title,
         .peak_macs_per_s = platform_peak_macs(drawing->platform, drawing->model->data_type),
+        .memory = gpu ? "memory" : "DDR",
         .bytes_per_s = drawing->platform->cluster.ddr_bytes_per_s,
         .series = (const char *const *)drawing->series->pdata,
         .points = &g_array_index(drawing->points, RooflinePoint, 0),
@@ -240,17 +269,22 @@ static int roofline_run(const void *target) {
     g_autoptr(YamlNode) model_node =
         platform == NULL ? NULL : section_load(SECTION_MODEL, options->model, "--model", &error);
     g_autoptr(Model) model = model_node == NULL ? NULL : model_read(model_node, &error);
-    if (model == NULL || !catalogue_check_clusters("roofline", platform, model, &error))
+    gboolean gpu = platform != NULL && platform->kind == DEVICE_GPU;
+    if (model == NULL || !(gpu ? catalogue_check_dense("roofline", model, &error)
+                               : catalogue_check_clusters("roofline", platform, model, &error)))
         return catalogue_fail(error);
     g_auto(Drawing) drawing = {.platform = platform,
                                .model = model,
+                               .ops = g_array_new(FALSE, FALSE, sizeof(Op)),
                                .specs = g_array_new(FALSE, FALSE, sizeof(OperatorSpec)),
                                .points = g_array_new(FALSE, FALSE, sizeof(RooflinePoint)),
                                .series = g_ptr_array_new_with_free_func(g_free),
                                .bounds = g_ptr_array_new(),
                                .names = g_string_chunk_new(256)};
-    if (!series_read(&drawing, options, &error) || !simulate(&drawing, &error))
+    if (!series_read(&drawing, options, &error) || (!gpu && !simulate(&drawing, &error)))
         return catalogue_fail(error);
+    if (gpu)
+        estimate(&drawing);
     return draw(&drawing, options->output);
 }
 
@@ -277,7 +311,8 @@ const Command command_roofline = {
     .description =
         "Simulates the Linear and attention operators of one layer on one cluster, without "
         "launches, and draws their rates over their multiply-accumulates per byte of DDR, under "
-        "the device's peak and the slope of its DDR. Prints the points as CSV. Needs gnuplot.",
+        "the device's peak and the slope of its DDR; on a GPU, takes them from its cost model. "
+        "Prints the points as CSV. Needs gnuplot.",
     .options = roofline_options,
     .n_options = G_N_ELEMENTS(roofline_options),
     .target_size = sizeof(RooflineOptions),

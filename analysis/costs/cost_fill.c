@@ -11,7 +11,9 @@ OpModes cost_fill_modes(const Policy *policy) {
 
     return (OpModes){.reference = policy->operators == OPERATORS_REFERENCE,
                      .attention = attentions[policy->attention],
-                     .launch_each = policy->launch == LAUNCH_PER_OPERATOR};
+                     .launch_each = policy->launch == LAUNCH_PER_OPERATOR,
+                     .kv_concat = policy->kv_cache == KV_CACHE_CONCAT,
+                     .layer_overhead_s = policy->layer_overhead_s};
 }
 
 /* An operator and how many rows or tokens of context it may see. */
@@ -145,7 +147,7 @@ OpCosts *cost_fill(const CostFillInput *input, GError **error) {
     if (input->platform->kind == DEVICE_WAFER)
         return g_steal_pointer(&costs); /* it has phases, and those are not filled here */
     add_units(input, costs);
-    if (op_costs_modes(costs).reference)
+    if (op_costs_modes(costs).reference || input->platform->kind == DEVICE_GPU)
         return g_steal_pointer(&costs);
     g_autoptr(GArray) keys = list_tables(input, costs, error);
     if (keys == NULL || !cost_tables_get(keys, input, costs, error))

@@ -43,9 +43,11 @@ static void append_axes(GString *out, const Roofline *roofline) {
         g_string_append(out, starts[i]);
         gnuplot_number(out, limits[i]);
     }
-    g_string_append(out, "]\nset logscale xy\n"
-                         "set xlabel 'operational intensity (MAC per byte of DDR)'\n"
-                         "set ylabel 'attained rate (GMAC/s)'\n"
+    g_string_append_printf(out,
+                           "]\nset logscale xy\n"
+                           "set xlabel 'operational intensity (MAC per byte of %s)'\n",
+                           roofline->memory);
+    g_string_append(out, "set ylabel 'attained rate (GMAC/s)'\n"
                          "set format x '10^{%L}'\nset format y '10^{%L}'\n"
                          "set grid lc rgb '#dddddd'\nset tics nomirror\nset border 3\n"
                          "set key top left Left reverse samplen 1.5 spacing 1.1\n"
@@ -72,9 +74,9 @@ static void append_labels(GString *out, const Roofline *roofline) {
     g_string_append(out, "middle = ");
     gnuplot_number(out, middle);
     g_string_append_printf(out,
-                           "\nset label 'DDR %s GB/s' at middle, middle*slope "
+                           "\nset label '%s %s GB/s' at middle, middle*slope "
                            "offset char 1.5, char -0.8 left\n",
-                           slope);
+                           roofline->memory, slope);
 }
 
 static guint colour_index(const Roofline *roofline, const char *name, gsize *first) {

@@ -17,7 +17,8 @@ typedef struct RooflinePoint {
 typedef struct Roofline {
     const char *title;
     double peak_macs_per_s;
-    double bytes_per_s;        /* of off-chip memory */
+    const char *memory;        /* what off-chip memory is called: "DDR" */
+    double bytes_per_s;        /* of it */
     const char *const *series; /* their names, NULL-terminated */
     const RooflinePoint *points;
     gsize n_points;

@@ -32,8 +32,16 @@ static gboolean prefix_cache_is_off(const Policy *policy, const YamlNode *place,
 
 static gboolean mode_is_computable(const Experiment *experiment, const YamlNode *place,
                                    GError **error) {
-    return experiment->policy->mode != MODE_WAFER ||
-           wafer_numbers_check(experiment->policy, experiment->model, place, error);
+    const Model *model = experiment->model;
+    guint64 tp = experiment->policy->decode.tp;
+    if (experiment->policy->mode == MODE_WAFER) {
+        return wafer_numbers_check(experiment->policy, model, place, error);
+    }
+    return tp <= model->kv_heads ||
+           yaml_error(place, INPUT_ERROR_CONFLICT, error,
+                      "numerics need a KV head for each of the %" G_GUINT64_FORMAT
+                      " ranks, and model '%s' has %" G_GUINT64_FORMAT,
+                      tp, model->name, model->kv_heads);
 }
 
 static gboolean model_is_computable(const Model *model, const YamlNode *place, GError **error) {

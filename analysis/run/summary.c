@@ -166,7 +166,7 @@ static void print_head(GString *out, const SummaryInput *input) {
     print_wrapped(out, plan);
     g_string_append_printf(out, "%u of %u %s, %s grain, seed %" G_GUINT64_FORMAT "\n",
                            experiment->plan->clusters_used, platform_clusters(experiment->platform),
-                           experiment->policy->mode == MODE_WAFER ? "wafers" : "clusters",
+                           platform_elements_name(experiment->platform),
                            summary_grain_name(experiment->policy->grain), experiment->seed);
 }
 

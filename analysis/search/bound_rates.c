@@ -64,7 +64,8 @@ static TpRates *tp_rates_new(OpModes modes, guint tp) {
 
 static gboolean same_modes(OpModes a, OpModes b) {
     return a.reference == b.reference && a.attention == b.attention &&
-           a.launch_each == b.launch_each;
+           a.launch_each == b.launch_each && a.kv_concat == b.kv_concat &&
+           a.layer_overhead_s == b.layer_overhead_s;
 }
 
 TpRates *bound_rates_of(BoundRates *rates, const DeviceModel *device, const Model *model,

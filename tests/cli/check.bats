@@ -3,7 +3,7 @@
 bats_require_minimum_version 1.5.0
 load common
 
-shipped=(demo colocated closed_batch wafer)
+shipped=(demo colocated closed_batch wafer deepspeed accelerate sglang)
 
 @test "every shipped experiment is right" {
     for name in "${shipped[@]}"; do
@@ -22,7 +22,7 @@ shipped=(demo colocated closed_batch wafer)
 }
 
 @test "what check prints is resolved: it prints the same again" {
-    for experiment in "$pbd" "$colocated" demo colocated closed_batch; do
+    for experiment in "$pbd" "$colocated" demo colocated closed_batch deepspeed accelerate sglang; do
         "$INFERGRID" check "$experiment" >resolved.yaml
         "$INFERGRID" check resolved.yaml >again.yaml
         cmp resolved.yaml again.yaml

@@ -165,7 +165,8 @@ static const struct {
     {25, "  mesh.wavelets: x",
      "toy.yaml:25:3: unknown key 'mesh.wavelets' (did you mean 'mesh.wavelet'?)"},
     {2, "kind: waffer",
-     "toy.yaml:2:7: unknown kind 'waffer' (did you mean 'wafer'?); expected 'mt3000' or 'wafer'"},
+     "toy.yaml:2:7: unknown kind 'waffer' (did you mean 'wafer'?); expected 'mt3000', 'wafer' or "
+     "'gpu'"},
     {2, "", "toy.yaml:1:1: missing key 'kind'"},
     {17, "", "toy.yaml:5:3: missing key 'routing_paths' in 'mesh'"},
     {20, "", "toy.yaml:1:1: missing key 'port'"},

@@ -1,5 +1,7 @@
 #include "policies/policy.h"
 
+#include <string.h>
+
 #define GB 1e9
 
 static Policy *read_text(const char *text, GError **error) {
@@ -96,6 +98,31 @@ static void the_switches_of_the_operators_are_read(void) {
     g_assert_cmpint(policy->fusion, ==, FUSION_OFF);
     g_assert_cmpint(policy->attention, ==, ATTENTION_POLICY_FLASH);
     g_assert_cmpint(policy->launch, ==, LAUNCH_PER_OPERATOR);
+}
+
+static void what_frameworks_do_is_read_and_left_out_when_they_do_not(void) {
+    g_autoptr(GError) error = NULL;
+    g_autoptr(Policy) policy = read_text(
+        "{mode: colocated, kv_cache: concat, layer_overhead: 120 us, offload: disk, "
+        "host_transfer: pageable, staging_copies: 2, colocated: {pp: 4, micro_batches: 1}}",
+        &error);
+    g_assert_no_error(error);
+    g_assert_cmpint(policy->kv_cache, ==, KV_CACHE_CONCAT);
+    g_assert_cmpfloat_with_epsilon(policy->layer_overhead_s, 120e-6, 1e-18);
+    g_assert_cmpint(policy->offload, ==, OFFLOAD_DISK);
+    g_assert_cmpint(policy->host_transfer, ==, HOST_TRANSFER_PAGEABLE);
+    g_assert_cmpuint(policy->staging_copies, ==, 2);
+    g_assert_cmpuint(policy_micro_batches(&policy->decode, 4), ==, 1);
+
+    g_autoptr(Policy) plain = read_text("{mode: colocated, colocated: {pp: 4}}", &error);
+    g_assert_no_error(error);
+    g_assert_cmpuint(policy_micro_batches(&plain->decode, 4), ==, 4);
+    g_autoptr(GString) printed = g_string_new(NULL);
+    policy_write(plain, 0, printed);
+    static const char *const keys[] = {"kv_cache",      "layer_overhead", "offload",
+                                       "host_transfer", "staging_copies", "micro_batches"};
+    for (gsize i = 0; i < G_N_ELEMENTS(keys); i++)
+        g_assert_null(strstr(printed->str, keys[i]));
 }
 
 static void a_wafer_is_a_replica_with_one_slot(void) {
@@ -275,6 +302,29 @@ static const BadText bad_texts[] = {
      "p.yaml:2:17: 'kv_reservation: on_demand' needs 'colocated.batching: continuous': a batch "
      "that runs to its end has no place for a preempted request",
      INPUT_ERROR_CONFLICT},
+    {"kv_cache_misspelt", "mode: pbd\nkv_cache: conact",
+     "p.yaml:2:11: unknown kv_cache 'conact' (did you mean 'concat'?); expected 'in_place' or "
+     "'concat'",
+     INPUT_ERROR_UNKNOWN},
+    {"offload_misspelt", "mode: pbd\nofload: host",
+     "p.yaml:2:1: unknown key 'ofload' (did you mean 'offload'?)", INPUT_ERROR_UNKNOWN},
+    {"overhead_of_a_layer_in_bytes", "mode: pbd\nlayer_overhead: 1 kB",
+     "p.yaml:2:17: expected a duration such as '2 ms' for 'layer_overhead', not '1 kB'",
+     INPUT_ERROR_VALUE},
+    {"overhead_of_a_layer_negative", "mode: pbd\nlayer_overhead: -1 us",
+     "p.yaml:2:17: 'layer_overhead' must lie between 0 s and 1 h, not -1 us", INPUT_ERROR_VALUE},
+    {"micro_batches_beyond_pp", "mode: colocated\ncolocated: {pp: 2, micro_batches: 3}",
+     "p.yaml:2:35: micro_batches 3 exceeds the 2 stages ('pp') that they travel through",
+     INPUT_ERROR_CONFLICT},
+    {"micro_batches_of_decode", "mode: pbd\ndecode: {pp: 2, micro_batches: 1}",
+     "p.yaml:2:17: unknown key 'micro_batches'", INPUT_ERROR_UNKNOWN},
+    {"concat_operator_by_operator", "mode: pbd\ngrain: operator\nkv_cache: concat",
+     "p.yaml:3:11: 'kv_cache' needs 'grain: step': at grain 'operator' nothing but kernels and "
+     "transfers between them takes time",
+     INPUT_ERROR_CONFLICT},
+    {"offload_on_wafers", "mode: wafer\noffload: host",
+     "p.yaml:2:1: 'offload' is about clusters, and in mode 'wafer' there are none",
+     INPUT_ERROR_CONFLICT},
     {"chunks_and_static", "mode: colocated\ncolocated: {batching: static, chunk_tokens: 256}",
      "p.yaml:2:45: 'chunk_tokens' needs 'colocated.batching: continuous': a static batch never "
      "mixes prompts with decoding",
@@ -310,6 +360,8 @@ int main(int argc, char **argv) {
     g_test_add_func("/policy_read/static_is_synchronous", static_is_synchronous);
     g_test_add_func("/policy_read/the_switches_of_the_operators_are_read",
                     the_switches_of_the_operators_are_read);
+    g_test_add_func("/policy_read/what_frameworks_do_is_read_and_left_out_when_they_do_not",
+                    what_frameworks_do_is_read_and_left_out_when_they_do_not);
     g_test_add_func("/policy_read/a_wafer_is_a_replica_with_one_slot",
                     a_wafer_is_a_replica_with_one_slot);
     g_test_add_func("/policy_read/a_wafer_s_grids_are_read", a_wafer_s_grids_are_read);

@@ -1,0 +1,101 @@
+#include "policies/weight_stream.h"
+
+double weight_stream_seconds(const WeightStream *stream) {
+    return stream->bytes > 0 ? stream->bytes / stream->bytes_per_s : 0;
+}
+
+gboolean weight_stream_check_host(const BillInputs *inputs, const YamlNode *place, GError **error) {
+    const Policy *policy = inputs->policy;
+    gboolean offloads = policy->offload != OFFLOAD_NONE;
+    if (inputs->platform->host.memory_bytes > 0 || (!offloads && policy->staging_copies == 0))
+        return TRUE;
+    const char *key = offloads ? "offload" : "staging_copies";
+    return yaml_error(policy_place(place, key, NULL), INPUT_ERROR_CONFLICT, error,
+                      "'%s' needs 'host' of the platform, and '%s' says nothing of it", key,
+                      inputs->platform->name);
+}
+
+WeightStream weight_stream_new(const BillInputs *inputs, const ReplicaShape *shape, guint stage) {
+    if (!shape->streamed)
+        return (WeightStream){0};
+    return (WeightStream){.bytes = memory_bill_streamed(inputs, shape, stage),
+                          .overlaps = inputs->policy->host_transfer == HOST_TRANSFER_PINNED};
+}
+
+/* What the host of one node is asked for. */
+typedef struct HostLoad {
+    double weight_bytes;   /* of all ranks on the node */
+    double streamed_bytes; /* of them, of those that stream */
+    guint streams;
+} HostLoad;
+
+/* Calls for every rank of the plan's stages. */
+typedef void (*RankVisit)(const BillInputs *inputs, StagePlan *stage, HostLoad *node);
+
+static void each_rank(const BillInputs *inputs, const Plan *plan, HostLoad *nodes,
+                      RankVisit visit) {
+    for (guint i = 0; i < plan->n_replicas; i++)
+        for (guint s = 0; s < plan->replicas[i].n_stages; s++) {
+            StagePlan *stage = &plan->replicas[i].stages[s];
+            for (guint rank = 0; rank < stage->tp; rank++)
+                visit(inputs, stage,
+                      &nodes[platform_node_of(inputs->platform, stage->clusters[rank])]);
+        }
+}
+
+static void count_rank(const BillInputs *inputs, StagePlan *stage, HostLoad *node) {
+    (void)inputs;
+    node->weight_bytes += stage->weight_bytes;
+    node->streamed_bytes += stage->stream.bytes;
+    node->streams += stage->stream.bytes > 0;
+}
+
+/* A stage goes as fast as the slowest of its ranks. */
+static void slow_down(const BillInputs *inputs, StagePlan *stage, HostLoad *node) {
+    const HostSpec *host = &inputs->platform->host;
+    double bytes_per_s = inputs->policy->host_transfer == HOST_TRANSFER_PINNED
+                             ? host->link_bytes_per_s
+                             : host->pageable_bytes_per_s;
+    if (stage->stream.bytes == 0)
+        return;
+    if (inputs->policy->offload == OFFLOAD_DISK)
+        bytes_per_s = MIN(bytes_per_s, host->disk_bytes_per_s / node->streams);
+    if (stage->stream.bytes_per_s == 0 || stage->stream.bytes_per_s > bytes_per_s)
+        stage->stream.bytes_per_s = bytes_per_s;
+}
+
+static gboolean check_node(const BillInputs *inputs, const HostLoad *node, guint id,
+                           const YamlNode *place, GError **error) {
+    const Policy *policy = inputs->policy;
+    double loading = (double)policy->staging_copies * node->weight_bytes;
+    double kept = policy->offload == OFFLOAD_HOST ? node->streamed_bytes : 0;
+    double memory_bytes = inputs->platform->host.memory_bytes;
+    if (MAX(loading, kept) <= memory_bytes)
+        return TRUE;
+    g_autofree char *weights = memory_bill_bytes(node->weight_bytes);
+    g_autofree char *streamed = memory_bill_bytes(kept);
+    g_autofree char *asked = memory_bill_bytes(loading);
+    g_autofree char *memory = memory_bill_bytes(memory_bytes);
+    if (loading > memory_bytes)
+        return yaml_error(policy_place(place, "staging_copies", NULL), INPUT_ERROR_CONFLICT, error,
+                          "out of memory: loading holds %" G_GUINT64_FORMAT
+                          " copies of the %s of weights of node %u, %s, and its host has %s",
+                          policy->staging_copies, weights, id, asked, memory);
+    return yaml_error(policy_place(place, "offload", NULL), INPUT_ERROR_CONFLICT, error,
+                      "out of memory: node %u streams %s of weights from its host, which has %s",
+                      id, streamed, memory);
+}
+
+gboolean weight_stream_complete(const BillInputs *inputs, Plan *plan, const YamlNode *place,
+                                GError **error) {
+    guint n_nodes = (guint)inputs->platform->nodes;
+    g_autofree HostLoad *nodes = g_new0(HostLoad, n_nodes);
+    if (inputs->platform->host.memory_bytes == 0)
+        return TRUE;
+    each_rank(inputs, plan, nodes, count_rank);
+    each_rank(inputs, plan, nodes, slow_down);
+    for (guint id = 0; id < n_nodes; id++)
+        if (!check_node(inputs, &nodes[id], id, place, error))
+            return FALSE;
+    return TRUE;
+}
