@@ -258,14 +258,16 @@ static OperatorAnswer answer_of(const GArray *specs, const OperatorResult *resul
 /* 'folder' may be NULL. */
 static gboolean timeline_write(const OperatorOptions *options, const OutputFolder *folder,
                                const OperatorSpec *spec, const OperatorResult *result,
-                               GError **error) {
+                               const char *table, GError **error) {
     g_autofree char *within = folder == NULL ? NULL : output_folder_file(folder, "timeline.json");
     TraceWindow window = timeline_settings_window(&options->timeline);
     g_autoptr(TraceSink) sink = NULL;
 
     if (!operator_wants_events(options))
         return TRUE;
-    sink = timeline_settings_open(&options->timeline, options->force, within, error);
+    g_auto(GStrv) caption = timeline_caption_of_table(table);
+    sink = timeline_settings_open(&options->timeline, options->force, within,
+                                  (const char *const *)caption, error);
     if (sink == NULL || !timeline_settings_cover(&options->timeline, result->seconds, error))
         return FALSE;
     block_timeline_put(spec, result, &window, sink);
@@ -285,7 +287,7 @@ static gboolean files_write(const OperatorOptions *options, const GArray *specs,
     }
     return (specs->len > 1 ||
             timeline_write(options, folder, &g_array_index(specs, OperatorSpec, 0), &results[0],
-                           error)) &&
+                           answer->table, error)) &&
            (folder == NULL || output_folder_commit(folder, error));
 }
 

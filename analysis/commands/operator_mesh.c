@@ -314,7 +314,8 @@ static gboolean heat_write(OutputFolder *folder, const MeshPicture *picture, GEr
 /* Of a mesh that is small enough to have kept its events; of others --output has none. 'folder' may
  * be NULL. */
 static gboolean timeline_write(const OperatorOptions *options, const OutputFolder *folder,
-                               const MeshPicture *picture, double seconds, GError **error) {
+                               const MeshPicture *picture, const char *table, double seconds,
+                               GError **error) {
     const TimelineSettings *settings = &options->timeline;
     g_autofree char *within = folder == NULL ? NULL : output_folder_file(folder, "timeline.json");
     TraceWindow window = timeline_settings_window(settings);
@@ -324,7 +325,9 @@ static gboolean timeline_write(const OperatorOptions *options, const OutputFolde
         return TRUE;
     if (picture->results[0].events == NULL)
         return settings->files == NULL || is_small(&picture->specs[0], TRUE, error);
-    sink = timeline_settings_open(settings, options->force, within, error);
+    g_auto(GStrv) caption = timeline_caption_of_table(table);
+    sink = timeline_settings_open(settings, options->force, within, (const char *const *)caption,
+                                  error);
     if (sink == NULL || !timeline_settings_cover(settings, seconds, error))
         return FALSE;
     mesh_timeline_put(&picture->specs[0], &picture->results[0], &window, sink);
@@ -342,7 +345,8 @@ static gboolean files_write(const OperatorOptions *options, const MeshPicture *p
             (picture->n == 1 && !heat_write(folder, picture, error)))
             return FALSE;
     }
-    return (picture->n > 1 || timeline_write(options, folder, picture, seconds, error)) &&
+    return (picture->n > 1 ||
+            timeline_write(options, folder, picture, answer->table, seconds, error)) &&
            (folder == NULL || output_folder_commit(folder, error));
 }
 

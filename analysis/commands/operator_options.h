@@ -25,7 +25,7 @@ typedef struct OperatorOptions {
 
 #define OPTION_OFFSET(member) G_STRUCT_OFFSET(OperatorOptions, member)
 
-#define N_OPERATOR_OPTIONS 35
+#define N_OPERATOR_OPTIONS 37
 extern const Option operator_options[N_OPERATOR_OPTIONS];
 
 /* An option that belongs to some kinds of operators only. */

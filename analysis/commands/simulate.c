@@ -9,6 +9,7 @@
 #include "analysis/run/run_facts.h"
 #include "analysis/run/series_log.h"
 #include "analysis/run/summary.h"
+#include "analysis/run/summary_rows.h"
 #include "analysis/run/token_check.h"
 #include "analysis/run/token_log.h"
 #include "analysis/run/wafer_numbers.h"
@@ -169,7 +170,10 @@ static gboolean timeline_open(Run *run, GError **error) {
                                .ranks = given->ranks,
                                .window = timeline_settings_window(&given->timeline)};
     g_autofree char *path = given->trace ? output_folder_file(run->folder, "trace.json") : NULL;
-    TraceSink *sink = timeline_settings_open(&given->timeline, given->force, path, error);
+    g_autofree char *plan = summary_plan_line(run->experiment);
+    g_autofree char *extent = summary_extent_line(run->experiment);
+    const char *const caption[] = {plan, extent, NULL};
+    TraceSink *sink = timeline_settings_open(&given->timeline, given->force, path, caption, error);
     if (sink == NULL) {
         return FALSE;
     }

@@ -9,6 +9,51 @@ static gboolean windowed(const TimelineSettings *settings) {
     return settings->window.to_s > 0;
 }
 
+/* The index of 'word' in 'names' (NULL-terminated), 'otherwise' for NULL, −1 and an error when it
+ * is none of them. */
+static int choice(const char *word, const char *const *names, int otherwise, const char *option,
+                  const char *who, GError **error) {
+    guint n = g_strv_length((char **)names);
+    g_autofree char *all = g_strjoinv(", ", (char **)names);
+
+    if (word == NULL)
+        return otherwise;
+    for (guint i = 0; i < n; i++)
+        if (strcmp(word, names[i]) == 0)
+            return (int)i;
+    g_autofree char *hint = near_miss_hint(word, names, n);
+    g_set_error(error, INPUT_ERROR, INPUT_ERROR_UNKNOWN,
+                "%s: option '--%s' is one of %s, not '%s'%s", who, option, all, word, hint);
+    return -1;
+}
+
+static int theme_of(const TimelineSettings *settings, const char *who, GError **error) {
+    return choice(settings->theme, gantt_theme_names, GANTT_COLOUR, "theme", who, error);
+}
+
+static int width_of(const TimelineSettings *settings, const char *who, GError **error) {
+    return choice(settings->width, gantt_width_names, GANTT_PAGE, "width", who, error);
+}
+
+static gboolean has_figure(const TimelineSettings *settings) {
+    for (char **file = settings->files; file != NULL && *file != NULL; file++)
+        if (timeline_files_is_figure(*file))
+            return TRUE;
+    return FALSE;
+}
+
+static gboolean figure_is_right(const TimelineSettings *settings, const char *who, GError **error) {
+    const char *given = settings->theme != NULL   ? "theme"
+                        : settings->width != NULL ? "width"
+                                                  : NULL;
+    if (given != NULL && !has_figure(settings)) {
+        g_set_error(error, INPUT_ERROR, INPUT_ERROR_CONFLICT,
+                    "%s: option '--%s' needs '--timeline' with a .pdf or .svg file", who, given);
+        return FALSE;
+    }
+    return theme_of(settings, who, error) >= 0 && width_of(settings, who, error) >= 0;
+}
+
 static gboolean files_are_right(char *const *files, const char *who, GError **error) {
     for (gsize i = 0; files != NULL && files[i] != NULL; i++) {
         if (!timeline_files_check(files[i], error))
@@ -38,7 +83,7 @@ gboolean timeline_settings_check(const TimelineSettings *settings, const char *w
                     "%s: option '--%s' needs '--timeline' or '--%s'", who, parts[i].name, option);
         return FALSE;
     }
-    return files_are_right(settings->files, who, error);
+    return files_are_right(settings->files, who, error) && figure_is_right(settings, who, error);
 }
 
 TraceWindow timeline_settings_window(const TimelineSettings *settings) {
@@ -47,13 +92,36 @@ TraceWindow timeline_settings_window(const TimelineSettings *settings) {
 }
 
 TraceSink *timeline_settings_open(const TimelineSettings *settings, gboolean force,
-                                  const char *within, GError **error) {
+                                  const char *within, const char *const *caption, GError **error) {
+    TraceWindow window = timeline_settings_window(settings);
+    GanttOptions figure = {.from_ns = window.from_ns,
+                           .to_ns = window.to_ns,
+                           .theme = (GanttTheme)theme_of(settings, "", NULL),
+                           .width = (GanttWidth)width_of(settings, "", NULL),
+                           .caption = caption};
     return timeline_files_new(&(TimelineFilesSetup){.paths = (const char *const *)settings->files,
                                                     .force = force,
                                                     .within = within,
                                                     .lanes = (const char *const *)settings->lanes,
-                                                    .windowed = windowed(settings)},
+                                                    .windowed = windowed(settings),
+                                                    .figure = figure},
                               error);
+}
+
+#define CAPTION_LINES 5
+
+char **timeline_caption_of_table(const char *table) {
+    char **lines = g_strsplit(table, "\n", CAPTION_LINES + 1);
+
+    for (guint i = 0; lines[i] != NULL; i++) {
+        g_autoptr(GRegex) blanks = g_regex_new(" {2,}", 0, 0, NULL);
+        char *squeezed = g_regex_replace_literal(blanks, g_strstrip(lines[i]), -1, 0, " ", 0, NULL);
+        g_free(lines[i]);
+        lines[i] = squeezed;
+    }
+    if (g_strv_length(lines) > CAPTION_LINES)
+        g_clear_pointer(&lines[CAPTION_LINES], g_free);
+    return lines;
 }
 
 gboolean timeline_settings_cover(const TimelineSettings *settings, double end_s, GError **error) {

@@ -9,6 +9,7 @@ typedef struct TimelineSettings {
     char **files;
     TimeWindow window;
     char **lanes;
+    char *theme, *width; /* of figures */
 } TimelineSettings;
 
 /* Their rows of a table, for a struct 'Type' that has them as a member. */
@@ -21,7 +22,8 @@ typedef struct TimelineSettings {
      "FILE",                                                                                       \
      "none",                                                                                       \
      "write a timeline in the format that its suffix says: .json or .json.gz (Chrome's trace "     \
-     "events, for Perfetto), .paje (for ViTE and pj_dump); may stand more than once"},             \
+     "events, for Perfetto), .paje (for ViTE and pj_dump), .pdf or .svg (a figure for print, its " \
+     "caption beside it in .txt); may stand more than once"},                                      \
         {"window",                                                                                 \
          0,                                                                                        \
          OPTION_WINDOW,                                                                            \
@@ -30,6 +32,21 @@ typedef struct TimelineSettings {
          "the whole run",                                                                          \
          "timelines: keep only what touches this window of simulated time, such as '10 s:2 min' "  \
          "or 10:120 in seconds; either side may be left out"},                                     \
+        {"theme",                                                                                  \
+         0,                                                                                        \
+         OPTION_TEXT,                                                                              \
+         TIMELINE_OPTION_ROW(Type, member, theme),                                                 \
+         "THEME",                                                                                  \
+         "colour",                                                                                 \
+         "figures: colour, which survives colour blindness and greyscale prints, grey, hatch "     \
+         "(patterns) or dark"},                                                                    \
+        {"width",                                                                                  \
+         0,                                                                                        \
+         OPTION_TEXT,                                                                              \
+         TIMELINE_OPTION_ROW(Type, member, width),                                                 \
+         "WIDTH",                                                                                  \
+         "page",                                                                                   \
+         "figures: as wide as a column (88 mm) or a page (180 mm)"},                               \
     {                                                                                              \
         "lanes", 0, OPTION_TEXTS, TIMELINE_OPTION_ROW(Type, member, lanes), "PATTERN",             \
             "all lanes",                                                                           \
@@ -45,9 +62,13 @@ gboolean timeline_settings_check(const TimelineSettings *settings, const char *w
 
 TraceWindow timeline_settings_window(const TimelineSettings *settings);
 
-/* A sink for the settings' files and, where 'within' is given, one more in a folder of results. */
+/* A sink for the settings' files and, where 'within' is given, one more in a folder of results.
+ * 'caption': lines about what is simulated, ended by NULL, for figures. */
 TraceSink *timeline_settings_open(const TimelineSettings *settings, gboolean force,
-                                  const char *within, GError **error);
+                                  const char *within, const char *const *caption, GError **error);
+
+/* The first lines of an operator's table, blanks squeezed, as such a caption. Caller frees. */
+char **timeline_caption_of_table(const char *table);
 
 /* FALSE and an INPUT_ERROR when the window begins after the end of the run. */
 gboolean timeline_settings_cover(const TimelineSettings *settings, double end_s, GError **error);

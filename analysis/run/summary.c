@@ -164,10 +164,8 @@ static void print_head(GString *out, const SummaryInput *input) {
     if (partial[input->outcome] != NULL)
         g_string_append_printf(out, "%s\n", partial[input->outcome]);
     print_wrapped(out, plan);
-    g_string_append_printf(out, "%u of %u %s, %s grain, seed %" G_GUINT64_FORMAT "\n",
-                           experiment->plan->clusters_used, platform_clusters(experiment->platform),
-                           platform_elements_name(experiment->platform),
-                           summary_grain_name(experiment->policy->grain), experiment->seed);
+    g_autofree char *extent = summary_extent_line(experiment);
+    g_string_append_printf(out, "%s\n", extent);
 }
 
 char *summary_table(const SummaryInput *input) {

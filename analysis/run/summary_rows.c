@@ -86,6 +86,13 @@ static char *plan_text(const Experiment *experiment) {
     return g_string_free(line, FALSE);
 }
 
+char *summary_extent_line(const Experiment *experiment) {
+    return g_strdup_printf("%u of %u %s, %s grain, seed %" G_GUINT64_FORMAT,
+                           experiment->plan->clusters_used, platform_clusters(experiment->platform),
+                           platform_elements_name(experiment->platform),
+                           summary_grain_name(experiment->policy->grain), experiment->seed);
+}
+
 char *summary_plan_line(const Experiment *experiment) {
     g_autofree char *plan = plan_text(experiment);
     return g_strdup_printf("%s on %s: %s", experiment->model->name, experiment->platform->name,

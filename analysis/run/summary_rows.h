@@ -54,6 +54,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(SummaryRows, summary_rows_free)
 
 /* What was simulated in one line: "7b on mt3000: 2 × prefill dp 4 pp 1 + …". Caller frees. */
 char *summary_plan_line(const Experiment *experiment);
+/* On how much of the machine, in which grain, from which seed. Caller frees. */
+char *summary_extent_line(const Experiment *experiment);
 const char *summary_grain_name(Grain grain);
 
 /* For the collectors: a new section at the end, a new row at its end, a new cell at its end.

@@ -2,11 +2,7 @@
 
 #include "analysis/timeline/gantt_caption.h"
 #include "workloads/input_error.h"
-#include <errno.h>
-#include <fcntl.h>
-#include <glib/gstdio.h>
 #include <string.h>
-#include <unistd.h>
 
 const char *const gantt_width_names[] = {
     [GANTT_COLUMN] = "column",
@@ -16,10 +12,9 @@ const char *const gantt_width_names[] = {
 
 typedef struct Gantt {
     TraceSink sink;
-    char *path, *caption_path;
-    char *temporary, *caption_temporary; /* NULL once they have their names */
-    GanttOptions options;                /* title and caption are owned */
-    char *title;
+    char *path;
+    GanttOptions options; /* its texts are the next three */
+    char *title, *caption_path;
     char **caption;
     gboolean svg;
     GanttLanes *lanes;
@@ -109,51 +104,6 @@ static void gantt_name_thread(TraceSink *sink, guint process, guint thread, cons
     gantt_lanes_name(((Gantt *)sink)->lanes, process, thread, name);
 }
 
-static gboolean fail(GError **error, const char *path, int code) {
-    g_set_error(error, G_FILE_ERROR, g_file_error_from_errno(code), "cannot write '%s': %s", path,
-                g_strerror(code));
-    return FALSE;
-}
-
-/* An empty file beside 'path', under a name of its own; NULL and an error. */
-static char *temporary_beside(const char *path, GError **error) {
-    g_autofree char *folder = g_path_get_dirname(path);
-    char *temporary = g_build_filename(folder, ".timeline-XXXXXX", NULL);
-    int file = g_mkstemp_full(temporary, O_RDWR | O_CLOEXEC, 0666);
-
-    if (file >= 0) {
-        close(file);
-        return temporary;
-    }
-    fail(error, path, errno);
-    g_free(temporary);
-    return NULL;
-}
-
-static void drop(char **temporary) {
-    if (*temporary != NULL)
-        g_unlink(*temporary);
-    g_clear_pointer(temporary, g_free);
-}
-
-static gboolean fill(const char *path, const char *data, gsize bytes, GError **error) {
-    FILE *file = g_fopen(path, "wbe");
-    if (file == NULL)
-        return fail(error, path, errno);
-    gboolean written = fwrite(data, 1, bytes, file) == bytes;
-    int code = errno;
-    if (fclose(file) == 0 && written)
-        return TRUE;
-    return fail(error, path, written ? errno : code);
-}
-
-static gboolean publish(char **temporary, const char *path, GError **error) {
-    if (g_rename(*temporary, path) != 0)
-        return fail(error, path, errno);
-    g_clear_pointer(temporary, g_free);
-    return TRUE;
-}
-
 /* The end of the window, unless the run leaves much of it empty. */
 static gint64 shown_end(const Gantt *gantt) {
     const GanttOptions *options = &gantt->options;
@@ -172,8 +122,9 @@ static gboolean gantt_finish(TraceSink *sink, GError **error) {
                           .to_ns = shown_end(gantt)};
 
     if (gantt->n_slices == 0) {
-        g_set_error(error, INPUT_ERROR, INPUT_ERROR_VALUE,
-                    "%s: nothing happens in the window: there is no timeline to draw", gantt->path);
+        g_set_error_literal(error, INPUT_ERROR, INPUT_ERROR_VALUE,
+                            "--timeline: there is nothing to draw a figure of: no slice is in the "
+                            "window, on the lanes chosen");
         return FALSE;
     }
     g_autoptr(GBytes) bytes = gantt_draw(&figure, error);
@@ -185,17 +136,14 @@ static gboolean gantt_finish(TraceSink *sink, GError **error) {
     g_array_unref(figure.rows);
     gsize size;
     const char *data = g_bytes_get_data(bytes, &size);
-    return fill(gantt->temporary, data, size, error) &&
-           fill(gantt->caption_temporary, caption, strlen(caption), error) &&
-           publish(&gantt->caption_temporary, gantt->caption_path, error) &&
-           publish(&gantt->temporary, gantt->path, error);
+    return (gantt->caption_path == NULL ||
+            g_file_set_contents(gantt->caption_path, caption, -1, error)) &&
+           g_file_set_contents(gantt->path, data, (gssize)size, error);
 }
 
 static void gantt_free(TraceSink *sink) {
     Gantt *gantt = (Gantt *)sink;
 
-    drop(&gantt->temporary);
-    drop(&gantt->caption_temporary);
     gantt_flows_clear(&gantt->flows);
     gantt_lanes_free(gantt->lanes);
     g_free(gantt->title);
@@ -218,14 +166,6 @@ TraceSink *gantt_new(const char *path, const GanttOptions *options, GError **err
                     "%s: a figure's name ends in .pdf or .svg", path);
         return NULL;
     }
-    g_autofree char *temporary = temporary_beside(path, error);
-    g_autofree char *caption_path = gantt_caption_path(path);
-    g_autofree char *caption_temporary =
-        temporary == NULL ? NULL : temporary_beside(caption_path, error);
-    if (caption_temporary == NULL) {
-        drop(&temporary);
-        return NULL;
-    }
     Gantt *gantt = g_new0(Gantt, 1);
     *gantt = (Gantt){.sink = {.put = gantt_put,
                               .name_process = gantt_name_process,
@@ -233,15 +173,14 @@ TraceSink *gantt_new(const char *path, const GanttOptions *options, GError **err
                               .finish = gantt_finish,
                               .free = gantt_free},
                      .path = g_strdup(path),
-                     .caption_path = g_steal_pointer(&caption_path),
-                     .temporary = g_steal_pointer(&temporary),
-                     .caption_temporary = g_steal_pointer(&caption_temporary),
                      .options = *options,
                      .title = g_strdup(options->title),
+                     .caption_path = g_strdup(options->caption_path),
                      .caption = g_strdupv((char **)options->caption),
                      .svg = svg,
                      .lanes = gantt_lanes_new(options->from_ns)};
     gantt->options.title = gantt->title;
+    gantt->options.caption_path = gantt->caption_path;
     gantt->options.caption = (const char *const *)gantt->caption;
     gantt_flows_init(&gantt->flows);
     return &gantt->sink;

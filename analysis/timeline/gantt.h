@@ -1,7 +1,7 @@
 /* A sink that draws a timeline as a figure for print: a Gantt chart as PDF or SVG, by cairo, with a
  * caption as plain text beside it (figure.pdf, figure.txt). Events are gathered as they stream in,
- * in memory that does not grow with their number (gantt_track.h), and drawn at the end; then both
- * files appear whole or not at all. Same events, same bytes. */
+ * in memory that does not grow with their number (gantt_track.h), and drawn at the end. Same
+ * events, same bytes. */
 #ifndef ANALYSIS_GANTT_H
 #define ANALYSIS_GANTT_H
 
@@ -17,14 +17,15 @@ typedef struct GanttOptions {
     GanttWidth width;
     const char *title;          /* above the figure; NULL: none, the caption will do */
     const char *const *caption; /* lines about the experiment, ended by NULL; NULL: none */
+    const char *caption_path;   /* the file of the whole caption; NULL: none */
 } GanttOptions;
 
-/* Texts of 'options' are copied. 'path' ends in .pdf or .svg: else an INPUT_ERROR; G_FILE_ERROR
- * where nothing can be written, before anything is simulated. trace_sink_finish gives an
- * INPUT_ERROR, and writes nothing, when no slice touches the window. */
+/* Texts of 'options' are copied. 'path' ends in .pdf or .svg: else an INPUT_ERROR. Nothing is
+ * written before trace_sink_finish, which gives an INPUT_ERROR, and writes nothing, when no slice
+ * touches the window, and else replaces each file in one piece. */
 TraceSink *gantt_new(const char *path, const GanttOptions *options, GError **error);
 
-/* The caption's path of a figure: its suffix becomes ".txt". Caller frees. */
+/* Where the caption of a figure belongs: its suffix becomes ".txt". Caller frees. */
 char *gantt_caption_path(const char *path);
 
 #endif

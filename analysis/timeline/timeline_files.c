@@ -17,11 +17,13 @@ typedef struct TimelineFiles {
 
 static const struct {
     const char *suffix;
-    TraceSink *(*open)(const char *path, GError **error);
+    TraceSink *(*open)(const char *path, GError **error); /* NULL: a figure */
 } formats[] = {
     {".json", chrome_trace_new},
     {".json.gz", chrome_trace_new},
     {".paje", paje_trace_new},
+    {".pdf", NULL},
+    {".svg", NULL},
 };
 
 static gsize format_of(const char *path) {
@@ -29,6 +31,11 @@ static gsize format_of(const char *path) {
     while (format < G_N_ELEMENTS(formats) && !g_str_has_suffix(path, formats[format].suffix))
         format++;
     return format;
+}
+
+gboolean timeline_files_is_figure(const char *path) {
+    gsize format = format_of(path);
+    return format < G_N_ELEMENTS(formats) && formats[format].open == NULL;
 }
 
 gboolean timeline_files_check(const char *path, GError **error) {
@@ -83,13 +90,46 @@ static void files_free(TraceSink *sink) {
     g_free(files);
 }
 
-static gboolean open_one(const char *path, gboolean force, GPtrArray *files, GPtrArray *sinks,
-                         GError **error) {
+/* The figure before the last one may be the same in the other format, with the same caption. */
+static gboolean has_caption_before(const TimelineFilesSetup *setup, const char *const *path) {
+    g_autofree char *caption = gantt_caption_path(*path);
+    for (const char *const *other = setup->paths; other < path; other++) {
+        g_autofree char *taken = gantt_caption_path(*other);
+        if (timeline_files_is_figure(*other) && g_str_equal(taken, caption))
+            return TRUE;
+    }
+    return FALSE;
+}
+
+static OutputFile *add_file(const char *path, gboolean force, GPtrArray *files, GError **error) {
     OutputFile *file = output_file_open(path, force, error);
+    if (file != NULL)
+        g_ptr_array_add(files, file);
+    return file;
+}
+
+static TraceSink *open_figure(const TimelineFilesSetup *setup, const char *const *path,
+                              const char *temporary, GPtrArray *files, GError **error) {
+    GanttOptions options = setup->figure;
+    if (!has_caption_before(setup, path)) {
+        g_autofree char *caption = gantt_caption_path(*path);
+        OutputFile *file = add_file(caption, setup->force, files, error);
+        if (file == NULL)
+            return NULL;
+        options.caption_path = output_file_temporary(file);
+    }
+    return gantt_new(temporary, &options, error);
+}
+
+static gboolean open_one(const TimelineFilesSetup *setup, const char *const *path, GPtrArray *files,
+                         GPtrArray *sinks, GError **error) {
+    OutputFile *file = add_file(*path, setup->force, files, error);
     if (file == NULL)
         return FALSE;
-    g_ptr_array_add(files, file);
-    TraceSink *sink = formats[format_of(path)].open(output_file_temporary(file), error);
+    const char *temporary = output_file_temporary(file);
+    TraceSink *sink = timeline_files_is_figure(*path)
+                          ? open_figure(setup, path, temporary, files, error)
+                          : formats[format_of(*path)].open(temporary, error);
     if (sink == NULL)
         return FALSE;
     g_ptr_array_add(sinks, sink);
@@ -105,7 +145,7 @@ static gboolean open_all(const TimelineFilesSetup *setup, GPtrArray *files, GPtr
         g_ptr_array_add(sinks, within);
     }
     for (const char *const *path = setup->paths; path != NULL && *path != NULL; path++)
-        if (!open_one(*path, setup->force, files, sinks, error))
+        if (!open_one(setup, path, files, sinks, error))
             return FALSE;
     return TRUE;
 }

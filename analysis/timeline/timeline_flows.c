@@ -36,8 +36,6 @@ RequestFlow *timeline_flows_find(const TimelineFlows *flows, guint64 id) {
 void timeline_flow_pass(RequestFlow *flow, FlowPoint point, FlowSlice slice) {
     flow->points[point] = slice;
     flow->passed[point] = TRUE;
-    if (!slice.written)
-        flow->broken = TRUE;
 }
 
 void timeline_flows_drop(TimelineFlows *flows, guint64 id) {
@@ -56,13 +54,16 @@ static gboolean same_slice(const FlowSlice *a, const FlowSlice *b) {
     return a->process == b->process && a->thread == b->thread && a->start_ns == b->start_ns;
 }
 
-/* The slices that the arrow joins: those passed, each once, never back in time. */
+/* The slices that the arrow joins: those passed, each once, never back in time, up to the first that
+ * is outside the window. */
 static guint gather(const RequestFlow *flow, const FlowSlice *slices[N_FLOW_POINTS]) {
     guint n = 0;
     for (FlowPoint point = 0; point < N_FLOW_POINTS; point++) {
         const FlowSlice *slice = &flow->points[point];
         if (!flow->passed[point])
             continue;
+        if (!slice->written)
+            break;
         if (n > 0 &&
             (slice->start_ns < slices[n - 1]->start_ns || same_slice(slice, slices[n - 1])))
             continue;
@@ -73,7 +74,7 @@ static guint gather(const RequestFlow *flow, const FlowSlice *slices[N_FLOW_POIN
 
 static void write_flow(const RequestFlow *flow, TraceSink *sink) {
     const FlowSlice *slices[N_FLOW_POINTS];
-    if (flow->broken || !flow->passed[FLOW_PREFILL])
+    if (!flow->passed[FLOW_PREFILL])
         return;
     guint n = gather(flow, slices);
     for (guint i = 0; i < n && n >= 2; i++) {

@@ -1,5 +1,6 @@
 /* The arrows of a timeline: for each open request, the slices it passed through, joined into one
- * flow when it ends. A flow is written whole or not at all. */
+ * flow when it ends. A flow begins within the
+ * timeline's window or is not written, and ends with the last slice before the first one outside. */
 #ifndef ANALYSIS_TIMELINE_FLOWS_H
 #define ANALYSIS_TIMELINE_FLOWS_H
 
@@ -27,7 +28,6 @@ typedef struct RequestFlow {
     double waiting_since_s;
     double buffered_s;
     double ended_s;
-    gboolean broken; /* one of its slices is outside the window: no arrow */
     FlowSlice points[N_FLOW_POINTS];
     gboolean passed[N_FLOW_POINTS];
 } RequestFlow;

@@ -152,7 +152,7 @@ near() {
 --lanes 'decdoe*'|--lanes: no lane matches 'decdoe*' (did you mean 'decode*'?)
 --lanes 'decode*' --lanes gpu|--lanes: no lane matches 'gpu'; there are pool 0 prefill 0, pool 0 prefill 1, pool 0 prefill 2, pool 0 decode 0, network, requests, system
 --lanes 'prefill*' --window '40.5 s:'|--lanes: nothing happens on the lanes chosen
---timeline run.txt|--timeline: expected a file that ends in .json, .json.gz or .paje, not 'run.txt'
+--timeline run.txt|--timeline: expected a file that ends in .json, .json.gz, .paje, .pdf or .svg, not 'run.txt'
 --timeline run.json|infergrid simulate: option '--timeline' names 'run.json' twice
 CASES
 }

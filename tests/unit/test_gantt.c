@@ -325,8 +325,11 @@ static void test_large(Files *files, gconstpointer suffix) {
 static void test_caption(Files *files, gconstpointer suffix) {
     (void)suffix;
     static const char *const lines[] = {"Llama-2 7B, seed 1.", NULL};
-    GanttOptions options = {
-        .from_ns = SECOND / 2, .to_ns = SECOND, .title = "Decoding", .caption = lines};
+    GanttOptions options = {.from_ns = SECOND / 2,
+                            .to_ns = SECOND,
+                            .title = "Decoding",
+                            .caption = lines,
+                            .caption_path = files->caption};
     g_autofree char *text = NULL;
 
     draw_many(files->figure, options);
@@ -340,7 +343,7 @@ static void test_caption(Files *files, gconstpointer suffix) {
 static void test_nothing(Files *files, gconstpointer suffix) {
     (void)suffix;
     g_autoptr(GError) error = NULL;
-    GanttOptions options = {.from_ns = 10, .to_ns = 20};
+    GanttOptions options = {.from_ns = 10, .to_ns = 20, .caption_path = files->caption};
     g_autoptr(TraceSink) sink = gantt_new(files->figure, &options, &error);
     TraceEvent before = slice(1, 1, "decode", 0, 10), behind = slice(1, 1, "decode", 20, 30);
 
@@ -353,14 +356,19 @@ static void test_nothing(Files *files, gconstpointer suffix) {
     g_assert_false(g_file_test(files->caption, G_FILE_TEST_EXISTS));
 }
 
-static void test_bad_paths(void) {
-    g_autoptr(GError) suffix = NULL, folder = NULL;
+static void test_bad_paths(Files *files, gconstpointer suffix) {
+    (void)suffix;
+    g_autoptr(GError) wrong = NULL, missing = NULL;
+    g_autofree char *nowhere = g_build_filename(files->folder, "none", "figure.pdf", NULL);
     GanttOptions options = {.to_ns = G_MAXINT64};
+    TraceEvent step = slice(1, 1, "decode", 0, 10);
 
-    g_assert_null(gantt_new("figure.png", &options, &suffix));
-    g_assert_error(suffix, INPUT_ERROR, INPUT_ERROR_VALUE);
-    g_assert_null(gantt_new("/nowhere/figure.pdf", &options, &folder));
-    g_assert_error(folder, G_FILE_ERROR, G_FILE_ERROR_NOENT);
+    g_assert_null(gantt_new("figure.png", &options, &wrong));
+    g_assert_error(wrong, INPUT_ERROR, INPUT_ERROR_VALUE);
+    g_autoptr(TraceSink) sink = gantt_new(nowhere, &options, NULL);
+    trace_sink_put(sink, &step);
+    g_assert_false(trace_sink_finish(sink, &missing));
+    g_assert_error(missing, G_FILE_ERROR, G_FILE_ERROR_NOENT);
 }
 
 int main(int argc, char **argv) {
@@ -378,6 +386,6 @@ int main(int argc, char **argv) {
     g_test_add("/gantt/large svg", Files, ".svg", set_up, test_large, tear_down);
     g_test_add("/gantt/caption", Files, ".pdf", set_up, test_caption, tear_down);
     g_test_add("/gantt/nothing", Files, ".svg", set_up, test_nothing, tear_down);
-    g_test_add_func("/gantt/bad paths", test_bad_paths);
+    g_test_add("/gantt/bad paths", Files, ".pdf", set_up, test_bad_paths, tear_down);
     return g_test_run();
 }
