@@ -54,8 +54,8 @@ static gboolean same_slice(const FlowSlice *a, const FlowSlice *b) {
     return a->process == b->process && a->thread == b->thread && a->start_ns == b->start_ns;
 }
 
-/* The slices that the arrow joins: those passed, each once, never back in time, up to the first that
- * is outside the window. */
+/* The slices that the arrow joins: those passed, each once, never back in time, up to the first
+ * that is outside the window. */
 static guint gather(const RequestFlow *flow, const FlowSlice *slices[N_FLOW_POINTS]) {
     guint n = 0;
     for (FlowPoint point = 0; point < N_FLOW_POINTS; point++) {

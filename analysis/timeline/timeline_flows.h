@@ -1,6 +1,6 @@
 /* The arrows of a timeline: for each open request, the slices it passed through, joined into one
- * flow when it ends. A flow begins within the
- * timeline's window or is not written, and ends with the last slice before the first one outside. */
+ * flow when it ends. A flow that begins before the timeline's window is not written; one that goes
+ * on behind it ends with the last slice within. */
 #ifndef ANALYSIS_TIMELINE_FLOWS_H
 #define ANALYSIS_TIMELINE_FLOWS_H
 
