@@ -35,6 +35,9 @@ typedef struct Ledger {
     double end_s; /* the date of the last event: the makespan */
     guint64 arrived, completed, dropped, rejected[N_REJECT_REASONS];
     guint64 preemptions;
+    /* With so many slots a micro-batch, or with any more, every decision would have been the same.
+     */
+    guint64 slots_needed;
     /* tokens */
     guint64 prompt_tokens_in;           /* of requests not rejected */
     guint64 output_tokens_asked;        /* … */

@@ -17,5 +17,8 @@ typedef struct BatchState {
  * synchronous: none until the batch has run to its end; then a full batch, or what is there when
  * nothing else is on its way. continuous: as many as there are free slots. */
 guint batching_admit(BatchingKind kind, const BatchState *state);
+/* The slots with which, as with any more, batching_admit gives what it gives without a limit; more
+ * than there are where it does not. */
+guint64 batching_slots_needed(BatchingKind kind, const BatchState *state);
 
 #endif

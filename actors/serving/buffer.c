@@ -290,8 +290,12 @@ static gboolean batch_is_open(MicroBatch *batch, const Pool *pool) {
                         .ready = g_queue_get_length((GQueue *)&pool->ready),
                         .upstream_quiet = entry_quiet(pool)};
     guint admitted = batching_admit(spec->batching, &state);
+    guint64 needed = batching_slots_needed(spec->batching, &state);
     if (spec->batching == BATCHING_SYNCHRONOUS)
         batch->quota = admitted;
+    else
+        needed = MIN(needed, state.held + 1); /* whether it is open is all that counts */
+    pool->simulation->ledger->slots_needed = MAX(pool->simulation->ledger->slots_needed, needed);
     return admitted > 0;
 }
 

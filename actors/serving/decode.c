@@ -238,6 +238,9 @@ static void add_prompts(MicroBatch *batch, Step *step, double time_s) {
                             .ready = admission_queue_length(replica->queue),
                             .upstream_quiet = TRUE};
         batch->quota = batching_admit(spec->batching, &state);
+        Ledger *ledger = replica->simulation->ledger;
+        ledger->slots_needed =
+            MAX(ledger->slots_needed, batching_slots_needed(spec->batching, &state));
     }
     guint64 running = spec->chunk_tokens ? batch->members->len : 0;
     ChunkLimits limits = {.tokens =

@@ -49,9 +49,12 @@ static void hold_prefill_kv(Replica *replica, Served *served, double time_s) {
 
 static MicroBatch *open_batch(const Replica *replica) {
     guint slots = (guint)replica->simulation->setup.policy->decode.slots;
-    for (guint i = 0; i < replica->n_batches; i++)
+    Ledger *ledger = replica->simulation->ledger;
+    for (guint i = 0; i < replica->n_batches; i++) {
+        ledger->slots_needed = MAX(ledger->slots_needed, replica->batches[i].held + 1);
         if (replica->batches[i].held < slots)
             return &replica->batches[i];
+    }
     return NULL;
 }
 

@@ -1,6 +1,7 @@
 #include "analysis/campaign/campaign_key.h"
 
 #include "actors/simulation.h"
+#include "analysis/run/outcome.h"
 #include "workloads/input_error.h"
 #include <errno.h>
 #include <stdio.h>
@@ -56,8 +57,8 @@ char *campaign_identity(const Experiment *base, GError **error) {
 
     if (meaning == NULL)
         return NULL;
-    g_autofree char *all =
-        g_strdup_printf("infergrid %s\nSimGrid %s\n%s", INFERGRID_VERSION, engine, meaning);
+    g_autofree char *all = g_strdup_printf("infergrid %s\nSimGrid %s\nfigures %d\n%s",
+                                           INFERGRID_VERSION, engine, N_FIGURES, meaning);
     return g_compute_checksum_for_string(G_CHECKSUM_SHA256, all, -1);
 }
 

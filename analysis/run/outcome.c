@@ -38,6 +38,7 @@ static const FigureInfo figures[N_FIGURES] = {
     [FIGURE_COMPLETED] = {"completed", "completed", DIMENSION_COUNT, TRUE, FALSE},
     [FIGURE_REJECTED] = {"rejected", "rejected", DIMENSION_COUNT, FALSE, FALSE},
     [FIGURE_EVENTS] = {"events", "events", DIMENSION_COUNT, FALSE, FALSE},
+    [FIGURE_SLOTS_NEEDED] = {"slots_needed", "slots_needed", DIMENSION_COUNT, FALSE, FALSE},
 };
 
 static const char *const status_names[] = {
@@ -250,6 +251,7 @@ static void fill_resources(const Ran *ran, double *to) {
     to[FIGURE_COMPLETED] = (double)ledger->completed;
     to[FIGURE_REJECTED] = (double)rejected;
     to[FIGURE_EVENTS] = (double)run_facts_activities(ledger);
+    to[FIGURE_SLOTS_NEEDED] = (double)ledger->slots_needed;
 }
 
 void outcome_fill(Outcome *outcome, const Experiment *experiment, const Ledger *ledger,

@@ -39,7 +39,9 @@ typedef enum {
     FIGURE_BUFFER_FULL, /* share of the time in which backpressure held prefill back */
     FIGURE_COMPLETED,
     FIGURE_REJECTED,
-    FIGURE_EVENTS, /* engine operations: what the run cost to simulate */
+    FIGURE_EVENTS,       /* engine operations: what the run cost to simulate */
+    FIGURE_SLOTS_NEEDED, /* with so many slots or any more, the run would be the same to the last
+                            event; more than the plan has where its slots held requests back */
     N_FIGURES
 } Figure;
 

@@ -144,11 +144,15 @@ static void runs_free(CampaignRun *runs, gsize n) {
     g_free(runs);
 }
 
-/* Ranks all that is known with these runs of the candidates of 'indices'. */
+/* Ranks all that is known with these runs of the candidates of 'indices'. 'twins' may be NULL. */
 static void take_round(const SearchSetup *setup, SearchResult *result, const GArray *indices,
-                       CampaignRun *runs) {
-    for (guint i = 0; i < indices->len; i++)
-        take(setup, result, &result->candidates[g_array_index(indices, gsize, i)], &runs[i]);
+                       CampaignRun *runs, const SearchTwins *twins) {
+    for (guint i = 0; i < indices->len; i++) {
+        gsize index = g_array_index(indices, gsize, i);
+        take(setup, result, &result->candidates[index], &runs[i]);
+        if (twins != NULL)
+            search_twins_fill(twins, result, index);
+    }
     result->rounds++;
     search_rank(setup, result);
 }
@@ -166,7 +170,7 @@ static gboolean simulate(const SearchSetup *setup, SearchResult *result, const G
     gboolean done = campaign_run(setup->campaign, runs, indices->len, label, error);
 
     if (done)
-        take_round(setup, result, indices, runs);
+        take_round(setup, result, indices, runs, NULL);
     runs_free(runs, indices->len);
     return done;
 }
@@ -263,12 +267,13 @@ static GArray *left_over(const SearchResult *result) {
     return left;
 }
 
-/* The next round: the most promising by their bounds, in turn for each objective. */
-static GArray *pick(const SearchSetup *setup, const SearchResult *result, const guint *places) {
+/* The next round: the most promising by their bounds, in turn for each objective, but for those
+ * whose figures one under way may tell. They are under way from here on. */
+static GArray *pick(const SearchSetup *setup, const SearchResult *result, const SearchTwins *twins,
+                    const guint *places) {
     guint n = setup->objectives->n;
     Picking picking = {setup, result, places, 0};
     GArray *round = g_array_new(FALSE, FALSE, sizeof(gsize));
-    g_autofree gboolean *taken = g_new0(gboolean, result->n);
     g_autoptr(GPtrArray) orders = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
 
     for (picking.objective = 0; picking.objective < n; picking.objective++) {
@@ -280,9 +285,10 @@ static GArray *pick(const SearchSetup *setup, const SearchResult *result, const 
     guint most = (guint)CLAMP(result->n / ROUND_PARTS, ROUND_LEAST, ROUND_MOST);
     for (guint i = 0; i < left * n && round->len < most; i++) {
         gsize index = g_array_index((GArray *)orders->pdata[i % n], gsize, i / n);
-        if (taken[index])
+        Candidate *candidate = &result->candidates[index];
+        if (candidate->under_way || search_twins_wait(twins, result, index))
             continue;
-        taken[index] = TRUE;
+        candidate->under_way = TRUE;
         g_array_append_val(round, index);
     }
     return round;
@@ -320,6 +326,7 @@ static gboolean order_tied(const SearchSetup *setup, SearchResult *result, guint
 typedef struct Guiding {
     const SearchSetup *setup;
     SearchResult *result;
+    const SearchTwins *twins;
     guint *places;
     GQueue rounds; /* under way: their indices (GArray), owned */
     GQueue runs;   /* … and their runs */
@@ -332,12 +339,10 @@ static CampaignRun *guided_next(gpointer data, gsize *n) {
     if (has_enough(guiding->setup, result))
         return NULL;
     discard(guiding->setup, result);
-    g_autoptr(GArray) round = pick(guiding->setup, result, guiding->places);
+    g_autoptr(GArray) round = pick(guiding->setup, result, guiding->twins, guiding->places);
     if (round->len == 0)
         return NULL;
     CampaignRun *runs = runs_of(guiding->setup, result, round);
-    for (guint i = 0; i < round->len; i++)
-        result->candidates[g_array_index(round, gsize, i)].under_way = TRUE;
     *n = round->len;
     g_queue_push_tail(&guiding->rounds, g_steal_pointer(&round));
     g_queue_push_tail(&guiding->runs, runs);
@@ -349,14 +354,15 @@ static void guided_take(gpointer data, CampaignRun *runs, gsize n) {
     g_autoptr(GArray) round = g_queue_pop_head(&guiding->rounds);
 
     g_queue_pop_head(&guiding->runs);
-    take_round(guiding->setup, guiding->result, round, runs);
+    take_round(guiding->setup, guiding->result, round, runs, guiding->twins);
     runs_free(runs, n);
 }
 
 static gboolean search_guided(const SearchSetup *setup, SearchResult *result, GError **error) {
     g_autofree guint *places = g_new0(guint, result->n);
     g_autofree char *label = label_of(setup, "guided");
-    Guiding guiding = {setup, result, places, G_QUEUE_INIT, G_QUEUE_INIT};
+    g_autoptr(SearchTwins) twins = search_twins_new(setup, result);
+    Guiding guiding = {setup, result, twins, places, G_QUEUE_INIT, G_QUEUE_INIT};
     CampaignRounds rounds = {ROUNDS_AHEAD, guided_next, guided_take, &guiding};
 
     if (!search_bounds_fill(setup, result, error))

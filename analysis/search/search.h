@@ -48,6 +48,8 @@ typedef struct SearchResult {
     gsize n_front;
     guint64 fates[N_FATES];
     gsize simulated;
+    gsize twins; /* not simulated, but the same run as one that was: only slots that none of its
+                    requests waited for differ */
     guint rounds;
     double events; /* engine operations of what this search simulated, known ones included */
 } SearchResult;

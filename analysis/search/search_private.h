@@ -23,6 +23,16 @@ void search_rank(const SearchSetup *setup, SearchResult *result);
 gboolean search_slices_order(const SearchSetup *setup, SearchResult *result, GArray *indices,
                              guint *places, GError **error);
 
+/* Which candidates are the same run but for slots that none of its requests wait for. */
+typedef struct SearchTwins SearchTwins;
+SearchTwins *search_twins_new(const SearchSetup *setup, const SearchResult *result);
+void search_twins_free(SearchTwins *twins);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(SearchTwins, search_twins_free)
+/* A candidate that may be the same run is under way. */
+gboolean search_twins_wait(const SearchTwins *twins, const SearchResult *result, gsize index);
+/* Gives the figures of candidate 'index', which was simulated, to those that are the same run. */
+void search_twins_fill(const SearchTwins *twins, SearchResult *result, gsize index);
+
 /* best_figures with what is unknown as good as can be. */
 void search_optimistic(const Candidate *candidate, double *figures);
 

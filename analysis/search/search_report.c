@@ -186,6 +186,7 @@ static void json_counts(JsonText *json, const SearchReport *report) {
         json_text_count(json, candidate_fate_name(fate), result->fates[fate]);
     json_text_close(json, '}');
     json_text_count(json, "simulated", result->simulated);
+    json_text_count(json, "twins", result->twins);
     json_text_count(json, "rounds", result->rounds);
     json_text_number(json, "events", result->events);
     json_text_close(json, '}');

@@ -99,6 +99,11 @@ static void append_counts(GString *out, const SearchReport *report) {
                            "events\n",
                            search_method_names.names[report->setup->method], result->simulated,
                            result->rounds, result->rounds == 1 ? "" : "s", result->events);
+    if (result->twins > 0)
+        g_string_append_printf(out,
+                               "  %8" G_GSIZE_FORMAT " the same run as one simulated, whose "
+                               "requests never waited for a slot\n",
+                               result->twins);
     static const struct {
         CandidateFate fate;
         const char *text;

@@ -167,7 +167,7 @@ for row in csv.DictReader(open(sys.argv[1])): print(row[sys.argv[2]])' "$1" "$2"
 --objective cost,cost|--objective: 'cost' stands twice
 --method guidet|--method: unknown method 'guidet' (did you mean 'guided'?); expected guided, exhaustive or analytic
 --limit 'ttft_p99 < 2'|--limit: expected a figure, '<=' or '>=', and a value, such as 'ttft_p99 <= 2 s', not 'ttft_p99 < 2'
---limit 'ttft_p9 <= 2 s'|--limit: unknown figure 'ttft_p9' (did you mean 'ttft_p90'?); expected one of: clusters, makespan, throughput, request_rate, goodput, goodput_rate, cost, energy, energy_per_token, ttft_mean, ttft_p50, ttft_p90, ttft_p99, tpot_mean, tpot_p50, tpot_p90, tpot_p99, e2e_mean, e2e_p50, e2e_p90, e2e_p99, queueing_mean, prefill_busy, decode_busy, buffer_full, completed, rejected, events
+--limit 'ttft_p9 <= 2 s'|--limit: unknown figure 'ttft_p9' (did you mean 'ttft_p90'?); expected one of: clusters, makespan, throughput, request_rate, goodput, goodput_rate, cost, energy, energy_per_token, ttft_mean, ttft_p50, ttft_p90, ttft_p99, tpot_mean, tpot_p50, tpot_p90, tpot_p99, e2e_mean, e2e_p50, e2e_p90, e2e_p99, queueing_mean, prefill_busy, decode_busy, buffer_full, completed, rejected, events, slots_needed
 --limit 'ttft_p99 <= 2 s' --limit 'ttft_p99 >= 3 s'|--limit: 'ttft_p99 <= 2 s' and 'ttft_p99 >= 3 s' contradict each other
 --shard 3/2|--shard: expected I/N, such as 1/3 for the first of three parts, not '3/2'
 END

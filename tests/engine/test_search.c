@@ -322,6 +322,40 @@ static void test_slices(void) {
     case_clear(&test);
 }
 
+/* Requests that never wait for a slot run the same with more of them: half of the plans need no
+ * simulation, and their figures are those that a simulation gives. */
+static void test_twins(void) {
+    static const Space sections[] = {
+        {.name = "slots to spare",
+         .workload = MIXED(60, "process: poisson, rate: 900 /s"),
+         .policy = "  mode: pbd\n",
+         .rest =
+             "search:\n  clusters: 6\n  prefill: {pp: 1, micro_batch: 1}\n"
+             "  buffer: {clusters: 1}\n  decode: {tp: [1, 2], pp: [1, 2], slots: [2, 64, 99]}\n"},
+        {.name = "slots to spare, colocated",
+         .workload = MIXED(60, "process: poisson, rate: 300 /s"),
+         .policy = "  mode: colocated\n  colocated: {tp: 1}\n",
+         .rest = "search:\n  clusters: 4\n  colocated: {tp: [1, 2], pp: [1, 2], slots: [64, 99], "
+                 "chunk_tokens: [0, 128]}\n"},
+        {.name = "slots to spare, synchronous",
+         .workload = MIXED(60, "process: poisson, rate: 300 /s"),
+         .policy = "  mode: pbd\n  decode: {batching: synchronous}\n",
+         .rest = "search:\n  clusters: 6\n  prefill: {pp: 1, micro_batch: 1}\n"
+                 "  buffer: {clusters: 1}\n  decode: {tp: [1, 2], pp: 1, slots: [64, 99]}\n"},
+    };
+
+    for (guint i = 0; i < G_N_ELEMENTS(sections); i++) {
+        Case test;
+        case_init(&test, &sections[i]);
+        check_same(&test, &sections[i], "ttft_mean", NULL);
+        g_autoptr(Objectives) objectives = objectives_of(&test, "ttft_mean", NULL);
+        g_autoptr(SearchResult) guided = search(&test, objectives, SEARCH_GUIDED);
+        g_assert_cmpuint(guided->twins, >=, guided->n / 4);
+        g_assert_cmpuint(guided->simulated + guided->twins, <=, guided->n);
+        case_clear(&test);
+    }
+}
+
 int main(int argc, char **argv) {
     g_test_init(&argc, &argv, NULL);
     for (guint i = 0; i < G_N_ELEMENTS(spaces); i++) {
@@ -331,6 +365,7 @@ int main(int argc, char **argv) {
     g_test_add_func("/search/prompts_alone_want_all_replicas", test_prompts_alone);
     g_test_add_func("/search/of_equals_the_smallest_wins", test_ties);
     g_test_add_func("/search/enough_is_enough", test_enough);
+    g_test_add_func("/search/slots_that_nobody_waits_for", test_twins);
     g_test_add_func("/search/slices_order_what_bounds_do_not", test_slices);
     return g_test_run();
 }

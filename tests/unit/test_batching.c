@@ -51,6 +51,31 @@ static void never_admits_too_many(void) {
     }
 }
 
+/* From the slots that are needed on, more of them change nothing; and with one less something may.
+ */
+static void needs_the_slots_that_count(void) {
+    for (BatchingKind kind = BATCHING_SYNCHRONOUS; kind <= BATCHING_CONTINUOUS; kind++) {
+        for (guint all = 0; all < 2 * 4 * 4 * 7; all++) {
+            BatchState state = {.running = all / 2 % 4,
+                                .held = all / 8 % 4,
+                                .slots = 1000,
+                                .ready = all / 32,
+                                .upstream_quiet = all % 2 == 0};
+            guint unlimited = batching_admit(kind, &state);
+            guint64 needed = batching_slots_needed(kind, &state);
+            for (guint slots = (guint)MAX(needed, 1); slots <= needed + 4; slots++) {
+                state.slots = slots;
+                g_assert_cmpuint(batching_admit(kind, &state), ==, unlimited);
+                g_assert_cmpuint(batching_slots_needed(kind, &state), ==, needed);
+            }
+            if (kind == BATCHING_SYNCHRONOUS || state.ready == 0)
+                continue;
+            state.slots = (guint)needed - 1;
+            g_assert_cmpuint(batching_admit(kind, &state), !=, unlimited);
+        }
+    }
+}
+
 int main(int argc, char **argv) {
     g_test_init(&argc, &argv, NULL);
     for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -58,5 +83,6 @@ int main(int argc, char **argv) {
         g_test_add_data_func(path, &cases[i], admits);
     }
     g_test_add_func("/batching/never_admits_too_many", never_admits_too_many);
+    g_test_add_func("/batching/needs_the_slots_that_count", needs_the_slots_that_count);
     return g_test_run();
 }
