@@ -15,7 +15,8 @@
 #define LETTER_CM 0.125
 #define STEPS_MAX 800 /* of a curve; more would not be seen */
 #define DASHES 5      /* that gnuplot knows */
-#define WIDE 30       /* a logarithmic axis from this ratio of the largest to a small value */
+#define WIDE 30       /* a logarithmic axis from this ratio of the largest to a small value, */
+#define LONG_TAIL 5   /* or to what 95 % do not exceed */
 
 static const char *const titles[N_SERVED_LATENCIES] = {"TTFT", "TPOT", "E2E latency"};
 
@@ -48,9 +49,9 @@ static GArray *values_of(const GArray *requests, guint kind) {
 }
 
 /* To the largest value; linear from 0, or from a little before the least value where all are far
- * from 0; logarithmic from the smallest 2nd percentile where that would be too wide. */
+ * from 0; logarithmic from about the smallest 2nd percentile where that would be too wide. */
 static void find_range(Panel *panel) {
-    double small = INFINITY, most = -INFINITY, least = INFINITY;
+    double small = INFINITY, high = 0, most = -INFINITY, least = INFINITY;
 
     for (guint i = 0; i < panel->n; i++) {
         const GArray *values = panel->values[i];
@@ -58,15 +59,16 @@ static void find_range(Panel *panel) {
             continue;
         least = MIN(least, g_array_index(values, double, 0));
         small = MIN(small, g_array_index(values, double, values->len / 50));
+        high = MAX(high, g_array_index(values, double, (guint)(0.95 * (values->len - 1))));
         most = MAX(most, g_array_index(values, double, values->len - 1));
     }
-    panel->logarithmic = least > 0 && most > WIDE * small;
+    panel->logarithmic = least > 0 && (most > WIDE * small || most > LONG_TAIL * high);
     if (!isfinite(most)) {
         panel->least = panel->most = NAN;
         return;
     }
     panel->most = most;
-    panel->least = panel->logarithmic ? small
+    panel->least = panel->logarithmic ? MAX(least, 0.9 * small)
                    : 4 * least > most ? MAX(0, least - 0.1 * (most - least))
                                       : 0;
 }
@@ -158,8 +160,9 @@ static void append_legend(GString *out, const Comparison *comparison, const Lege
 
     for (guint i = 0; i < comparison->n; i++) {
         g_autofree char *name = legend_name(comparison, i);
-        double x_cm = left_cm + i % legend->columns * legend->column_cm;
-        double y_cm = (i / legend->columns + 0.75) * LEGEND_CM;
+        guint row = i / legend->columns, column = i % legend->columns;
+        double x_cm = left_cm + column * legend->column_cm;
+        double y_cm = (row + 0.75) * LEGEND_CM;
         g_string_append(out, "set arrow from ");
         append_place(out, legend, x_cm, y_cm);
         g_string_append(out, " to ");

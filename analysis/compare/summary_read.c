@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define MAX_DEPTH 100
+
 /* A file being read. Its parser tells where it is only while it parses: the place of each member is
  * kept for messages about its value. */
 typedef struct Reading {
@@ -71,8 +73,9 @@ static gboolean wrong_syntax(const Reading *reading, const char *message, GError
     return wrong(reading, error, told);
 }
 
-/* Where the bytes stop being text. */
-static gboolean wrong_bytes(const Reading *reading, const char *end, GError **error) {
+/* 'message' about the character at 'end'. */
+static gboolean wrong_at(const Reading *reading, const char *end, const char *message,
+                         GError **error) {
     guint line = 1;
     const char *start = reading->text;
 
@@ -81,8 +84,8 @@ static gboolean wrong_bytes(const Reading *reading, const char *end, GError **er
             line++;
             start = at + 1;
         }
-    g_autofree char *told = g_strdup_printf("%u:%ld: bytes that are no text", line,
-                                            g_utf8_pointer_to_offset(start, end) + 1);
+    g_autofree char *told =
+        g_strdup_printf("%u:%ld: %s", line, g_utf8_pointer_to_offset(start, end) + 1, message);
     return wrong(reading, error, told);
 }
 
@@ -256,13 +259,33 @@ static gboolean read_root(const Reading *reading, JsonNode *root, GError **error
     return TRUE;
 }
 
+/* The bracket that opens one level too many, or NULL: the parser calls itself at each. */
+static const char *too_deep(const char *text) {
+    gboolean in_string = FALSE;
+    guint depth = 0;
+
+    for (const char *at = text; *at != '\0'; at++) {
+        if (in_string && *at == '\\' && at[1] != '\0')
+            at++;
+        else if (*at == '"')
+            in_string = !in_string;
+        else if (!in_string && (*at == '{' || *at == '[') && ++depth > MAX_DEPTH)
+            return at;
+        else if (!in_string && (*at == '}' || *at == ']') && depth > 0)
+            depth--;
+    }
+    return NULL;
+}
+
 static gboolean parse(Reading *reading, gsize length, GError **error) {
     g_autoptr(JsonParser) parser = json_parser_new();
     g_autoptr(GError) problem = NULL;
     const char *end;
 
     if (!g_utf8_validate_len(reading->text, length, &end))
-        return wrong_bytes(reading, end, error);
+        return wrong_at(reading, end, "bytes that are no text", error);
+    if ((end = too_deep(reading->text)) != NULL)
+        return wrong_at(reading, end, "nested more than 100 levels deep", error);
     g_signal_connect(parser, "object-member", G_CALLBACK(on_member), reading);
     if (!json_parser_load_from_data(parser, reading->text, (gssize)length, &problem))
         return wrong_syntax(reading, problem->message, error);

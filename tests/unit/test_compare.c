@@ -317,6 +317,19 @@ static void test_summary_errors(void) {
     }
 }
 
+/* Brackets without end must not exhaust the stack; those within texts are none. */
+static void test_deep(void) {
+    g_autoptr(GString) text = g_string_new("{\"outcome\": \"[[\\\"{\",\n\"a\": ");
+    g_autofree char *path = NULL;
+    g_autoptr(GError) error = NULL;
+
+    for (guint i = 0; i < 1000000; i++)
+        g_string_append_c(text, '[');
+    g_autoptr(SummaryFile) summary = read_text(text->str, -1, &path, &error);
+    g_assert_null(summary);
+    g_assert_cmpstr(error->message + strlen(path), ==, ":2:105: nested more than 100 levels deep");
+}
+
 /* A file that was cut off anywhere is an error, never a summary and never a crash. */
 static void test_cut_off(void) {
     static const char text[] = SUMMARY_HEAD SUMMARY_TAIL;
@@ -435,6 +448,7 @@ int main(int argc, char **argv) {
     g_test_add_func("/compare/other-requests", test_other_requests);
     g_test_add_func("/compare/summary", test_summary);
     g_test_add_func("/compare/summary-errors", test_summary_errors);
+    g_test_add_func("/compare/deep", test_deep);
     g_test_add_func("/compare/cut-off", test_cut_off);
     g_test_add_func("/compare/absent", test_absent);
     g_test_add_func("/compare/identical", test_identical);
