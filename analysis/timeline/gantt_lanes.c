@@ -352,6 +352,20 @@ static void add_rows(GanttLanes *lanes, GanttGroup *group, GArray *rows) {
     }
 }
 
+/* By process and, of traffic, in the order of the legend: which kind came first depends on the
+ * window. */
+static gint compare_groups(gconstpointer a, gconstpointer b) {
+    const GanttGroup *left = *(GanttGroup *const *)a, *right = *(GanttGroup *const *)b;
+    guint x = ((const GanttLane *)left->lanes->pdata[0])->process;
+    guint y = ((const GanttLane *)right->lanes->pdata[0])->process;
+
+    if (x == y) {
+        x = gantt_kind_of(left->kind, FALSE);
+        y = gantt_kind_of(right->kind, FALSE);
+    }
+    return (x > y) - (x < y);
+}
+
 GArray *gantt_lanes_rows(GanttLanes *lanes, guint rows_max, gint64 thin_ns) {
     GArray *rows = g_array_new(FALSE, FALSE, sizeof(GanttRow));
     g_autoptr(GPtrArray) busy = g_ptr_array_new();
@@ -364,6 +378,7 @@ GArray *gantt_lanes_rows(GanttLanes *lanes, guint rows_max, gint64 thin_ns) {
         if (!group_is_idle(group))
             g_ptr_array_add(busy, group);
     }
+    g_ptr_array_sort(busy, compare_groups);
     collapse_traffic(busy);
     make_room(busy, rows_max, thin_ns);
     for (guint i = 0; i < busy->len; i++) {
