@@ -47,19 +47,7 @@ static const char *const machine_lines[] = {
 
 /* The machine with line 'number' (from 1) put in place of its own; "" leaves it out. */
 static char *machine_with(guint number, const char *line) {
-    GString *text = g_string_new(NULL);
-
-    for (guint i = 0; i < G_N_ELEMENTS(machine_lines); i++)
-        g_string_append_printf(text, "%s\n", i + 1 == number ? line : machine_lines[i]);
-    return g_string_free(text, FALSE);
-}
-
-static Platform *read_text(const char *text, GError **error) {
-    g_autoptr(YamlNode) section = yaml_load_text(text, "toy.yaml", error);
-
-    if (section == NULL)
-        return NULL;
-    return platform_read(section, error);
+    return lines_with(machine_lines, G_N_ELEMENTS(machine_lines), number, line);
 }
 
 #define ASSERT_SAME_BYTES(a, b) g_assert_true(memcmp(&(a), &(b), sizeof(a)) == 0)
@@ -293,22 +281,9 @@ static void test_an_option_that_breaks_a_rule_is_blamed_itself(void) {
                     "2 GHz x 96 MAC/cycle give 4608 GMAC/s");
 }
 
-static Platform *read_shipped(YamlNode **section) {
-    g_autofree char *path =
-        g_test_build_filename(G_TEST_DIST, "..", "platforms", "mt3000.yaml", NULL);
-    g_autoptr(GError) error = NULL;
-
-    *section = yaml_load_file(path, &error);
-    g_assert_no_error(error);
-    yaml_remove(*section, "version"); /* of the file, not of the section */
-    Platform *platform = platform_read(*section, &error);
-    g_assert_no_error(error);
-    return platform;
-}
-
 static void test_shipped_mt3000_is_the_papers_machine(void) {
     g_autoptr(YamlNode) section = NULL;
-    g_autoptr(Platform) platform = read_shipped(&section);
+    g_autoptr(Platform) platform = read_shipped("mt3000.yaml", &section);
 
     g_assert_cmpuint(platform_clusters(platform), ==, 32);
     /* THInfer section III.B.1 and fig. 11 print 4.05 and 8.10, in units of 2^10 x 10^9. */
@@ -318,7 +293,7 @@ static void test_shipped_mt3000_is_the_papers_machine(void) {
 
 static void test_shipped_mt3000_says_where_every_number_is_from(void) {
     g_autoptr(YamlNode) section = NULL;
-    g_autoptr(Platform) platform = read_shipped(&section);
+    g_autoptr(Platform) platform = read_shipped("mt3000.yaml", &section);
     static const char *const marks[] = {"THInfer", "derived", "calibrated on", "assumed"};
 
     g_assert_cmpuint(assert_sourced(section, "", yaml_get(section, "sources")), ==, 29);
@@ -334,22 +309,10 @@ static void test_shipped_mt3000_says_where_every_number_is_from(void) {
 }
 
 static void test_the_documented_example_is_valid_and_its_keys_are_explained(void) {
-    g_autofree char *path =
-        g_test_build_filename(G_TEST_DIST, "..", "platforms", "README.md", NULL);
-    g_autofree char *text = NULL;
-    g_autoptr(GError) error = NULL;
-
-    g_assert_true(g_file_get_contents(path, &text, NULL, &error));
-    g_auto(GStrv) parts = g_strsplit(strstr(text, "```yaml\n") + strlen("```yaml\n"), "```", 2);
-    g_autoptr(YamlNode) section = yaml_load_text(parts[0], "README.md", &error);
-    g_assert_no_error(error);
-    yaml_remove(section, "version"); /* of the file, not of the section */
-    g_autoptr(Platform) platform = platform_read(section, &error);
-    g_assert_no_error(error);
+    g_autoptr(Platform) platform = read_documented("## How to add a machine");
 
     g_assert_cmpuint(platform_clusters(platform), ==, 1024);
     g_assert_cmpint(platform->network.topology, ==, NETWORK_FAT_TREE);
-    assert_documented(section, "", text);
 }
 
 int main(int argc, char **argv) {

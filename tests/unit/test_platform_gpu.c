@@ -36,17 +36,7 @@ static const char *const gpu_lines[] = {
 
 /* The machine with line 'number' (from 1) put in place of its own; "" leaves it out. */
 static char *gpus_with(guint number, const char *line) {
-    GString *text = g_string_new(NULL);
-
-    for (guint i = 0; i < G_N_ELEMENTS(gpu_lines); i++)
-        g_string_append_printf(text, "%s\n", i + 1 == number ? line : gpu_lines[i]);
-    return g_string_free(text, FALSE);
-}
-
-static Platform *read_text(const char *text, GError **error) {
-    g_autoptr(YamlNode) section = yaml_load_text(text, "toy.yaml", error);
-
-    return section == NULL ? NULL : platform_read(section, error);
+    return lines_with(gpu_lines, G_N_ELEMENTS(gpu_lines), number, line);
 }
 
 static void test_every_field_is_read_in_si(void) {
@@ -101,27 +91,6 @@ static void test_the_peak_is_half_of_the_operations(void) {
     g_assert_cmpfloat(platform_peak_macs(platform, DATA_TYPE_FP16), ==, 65e12);
     g_assert_cmpfloat(platform_peak_macs(platform, DATA_TYPE_BF16), ==, 65e12);
     g_assert_cmpfloat(platform_peak_macs(platform, DATA_TYPE_FP32), ==, 8e12);
-}
-
-/* Reads what was printed; printing that again must give the same bytes. */
-static void assert_round_trip(const Platform *first) {
-    g_autoptr(GString) printed = g_string_new("platform:\n"), again = g_string_new("platform:\n");
-    g_autoptr(GError) error = NULL;
-
-    platform_write(first, 2, printed);
-    g_autoptr(YamlNode) root = yaml_load_text(printed->str, "printed", &error);
-    g_assert_no_error(error);
-    g_autoptr(Platform) second = platform_read(yaml_get(root, "platform"), &error);
-    g_assert_no_error(error);
-    platform_write(second, 2, again);
-
-    g_assert_cmpstr(again->str, ==, printed->str);
-    g_assert_true(memcmp(&first->gpu, &second->gpu, sizeof first->gpu) == 0);
-    g_assert_true(memcmp(&first->host, &second->host, sizeof first->host) == 0);
-    g_assert_true(memcmp(&first->network, &second->network, sizeof first->network) == 0);
-    g_assert_true(memcmp(&first->power, &second->power, sizeof first->power) == 0);
-    g_assert_cmpuint(platform_clusters(first), ==, platform_clusters(second));
-    g_assert_cmpuint(first->sources->len, ==, second->sources->len);
 }
 
 static void test_printed_gpus_read_back_the_same(void) {
@@ -211,14 +180,8 @@ static void assert_marked(const char *text) {
 
 static void test_shipped_gpus_are_the_announced_ones_and_sourced(void) {
     for (gsize i = 0; i < G_N_ELEMENTS(shipped); i++) {
-        g_autofree char *path =
-            g_test_build_filename(G_TEST_DIST, "..", "platforms", shipped[i].file, NULL);
-        g_autoptr(GError) error = NULL;
-        g_autoptr(YamlNode) section = yaml_load_file(path, &error);
-        g_assert_no_error(error);
-        yaml_remove(section, "version"); /* of the file, not of the section */
-        g_autoptr(Platform) platform = platform_read(section, &error);
-        g_assert_no_error(error);
+        g_autoptr(YamlNode) section = NULL;
+        g_autoptr(Platform) platform = read_shipped(shipped[i].file, &section);
 
         g_assert_cmpuint(platform_clusters(platform), ==, shipped[i].gpus);
         g_assert_cmpfloat(platform_peak_macs(platform, DATA_TYPE_FP16), ==,
@@ -232,23 +195,9 @@ static void test_shipped_gpus_are_the_announced_ones_and_sourced(void) {
 }
 
 static void test_the_documented_example_is_valid_and_its_keys_are_explained(void) {
-    g_autofree char *path =
-        g_test_build_filename(G_TEST_DIST, "..", "platforms", "README.md", NULL);
-    g_autofree char *text = NULL;
-    g_autoptr(GError) error = NULL;
-
-    g_assert_true(g_file_get_contents(path, &text, NULL, &error));
-    const char *gpus = strstr(text, "## GPUs");
-    g_assert_nonnull(gpus);
-    g_auto(GStrv) parts = g_strsplit(strstr(gpus, "```yaml\n") + strlen("```yaml\n"), "```", 2);
-    g_autoptr(YamlNode) section = yaml_load_text(parts[0], "README.md", &error);
-    g_assert_no_error(error);
-    yaml_remove(section, "version"); /* of the file, not of the section */
-    g_autoptr(Platform) platform = platform_read(section, &error);
-    g_assert_no_error(error);
+    g_autoptr(Platform) platform = read_documented("## GPUs");
 
     g_assert_cmpint(platform->kind, ==, DEVICE_GPU);
-    assert_documented(section, "", text);
 }
 
 int main(int argc, char **argv) {

@@ -35,17 +35,7 @@ static const char *const wafer_lines[] = {
 
 /* The machine with line 'number' (from 1) put in place of its own; "" leaves it out. */
 static char *wafer_with(guint number, const char *line) {
-    GString *text = g_string_new(NULL);
-
-    for (guint i = 0; i < G_N_ELEMENTS(wafer_lines); i++)
-        g_string_append_printf(text, "%s\n", i + 1 == number ? line : wafer_lines[i]);
-    return g_string_free(text, FALSE);
-}
-
-static Platform *read_text(const char *text, GError **error) {
-    g_autoptr(YamlNode) section = yaml_load_text(text, "toy.yaml", error);
-
-    return section == NULL ? NULL : platform_read(section, error);
+    return lines_with(wafer_lines, G_N_ELEMENTS(wafer_lines), number, line);
 }
 
 static void test_every_field_is_read_in_si(void) {
@@ -104,26 +94,6 @@ static void test_the_peak_is_that_of_all_cores(void) {
     g_assert_cmpfloat(platform_peak_macs(platform, DATA_TYPE_BF16), ==, 120 * 1.1e9 * 4);
     g_assert_cmpfloat_with_epsilon(platform_peak_macs(platform, DATA_TYPE_FP32), 120 * 1.1e9 / 1.5,
                                    1);
-}
-
-/* Reads what was printed; printing that again must give the same bytes. */
-static void assert_round_trip(const Platform *first) {
-    g_autoptr(GString) printed = g_string_new("platform:\n"), again = g_string_new("platform:\n");
-    g_autoptr(GError) error = NULL;
-
-    platform_write(first, 2, printed);
-    g_autoptr(YamlNode) root = yaml_load_text(printed->str, "printed", &error);
-    g_assert_no_error(error);
-    g_autoptr(Platform) second = platform_read(yaml_get(root, "platform"), &error);
-    g_assert_no_error(error);
-    platform_write(second, 2, again);
-
-    g_assert_cmpstr(again->str, ==, printed->str);
-    g_assert_true(memcmp(&first->mesh, &second->mesh, sizeof first->mesh) == 0);
-    g_assert_true(memcmp(&first->network, &second->network, sizeof first->network) == 0);
-    g_assert_true(memcmp(&first->power, &second->power, sizeof first->power) == 0);
-    g_assert_cmpuint(first->nodes, ==, second->nodes);
-    g_assert_cmpuint(first->sources->len, ==, second->sources->len);
 }
 
 static void test_printed_wafers_read_back_the_same(void) {
@@ -211,18 +181,6 @@ static const struct {
     {"blackhole.yaml", 130, 186e12 * 130 / 140}, /* half of 372 TFLOPS; announced to three digits */
 };
 
-static Platform *read_shipped(const char *file, YamlNode **section) {
-    g_autofree char *path = g_test_build_filename(G_TEST_DIST, "..", "platforms", file, NULL);
-    g_autoptr(GError) error = NULL;
-
-    *section = yaml_load_file(path, &error);
-    g_assert_no_error(error);
-    yaml_remove(*section, "version"); /* of the file, not of the section */
-    Platform *platform = platform_read(*section, &error);
-    g_assert_no_error(error);
-    return platform;
-}
-
 static void test_shipped_wafers_are_the_announced_machines(void) {
     for (gsize i = 0; i < G_N_ELEMENTS(shipped); i++) {
         g_autoptr(YamlNode) section = NULL;
@@ -262,22 +220,9 @@ static void test_shipped_wafers_say_where_every_number_is_from(void) {
 }
 
 static void test_the_documented_example_is_valid_and_its_keys_are_explained(void) {
-    g_autofree char *path =
-        g_test_build_filename(G_TEST_DIST, "..", "platforms", "README.md", NULL);
-    g_autofree char *text = NULL;
-    g_autoptr(GError) error = NULL;
-
-    g_assert_true(g_file_get_contents(path, &text, NULL, &error));
-    const char *wafers = strstr(text, "## Wafers");
-    g_auto(GStrv) parts = g_strsplit(strstr(wafers, "```yaml\n") + strlen("```yaml\n"), "```", 2);
-    g_autoptr(YamlNode) section = yaml_load_text(parts[0], "README.md", &error);
-    g_assert_no_error(error);
-    yaml_remove(section, "version"); /* of the file, not of the section */
-    g_autoptr(Platform) platform = platform_read(section, &error);
-    g_assert_no_error(error);
+    g_autoptr(Platform) platform = read_documented("## Wafers");
 
     g_assert_cmpfloat(platform->mesh.clock_hz, ==, 850e6);
-    assert_documented(section, "", text);
 }
 
 int main(int argc, char **argv) {
