@@ -258,17 +258,12 @@ static OperatorAnswer answer_of(const GArray *specs, const OperatorResult *resul
 /* 'folder' may be NULL. */
 static gboolean timeline_write(const OperatorOptions *options, const OutputFolder *folder,
                                const OperatorSpec *spec, const OperatorResult *result,
-                               const char *table, GError **error) {
-    g_autofree char *within = folder == NULL ? NULL : output_folder_file(folder, "timeline.json");
+                               const OperatorAnswer *answer, GError **error) {
     TraceWindow window = timeline_settings_window(&options->timeline);
-    g_autoptr(TraceSink) sink = NULL;
+    g_autoptr(TraceSink) sink =
+        operator_timeline_open(options, answer, folder, result->seconds, error);
 
-    if (!operator_wants_events(options))
-        return TRUE;
-    g_auto(GStrv) caption = timeline_caption_of_table(table);
-    sink = timeline_settings_open(&options->timeline, options->force, within,
-                                  (const char *const *)caption, error);
-    if (sink == NULL || !timeline_settings_cover(&options->timeline, result->seconds, error))
+    if (sink == NULL)
         return FALSE;
     block_timeline_put(spec, result, &window, sink);
     return trace_sink_finish(sink, error);
@@ -277,17 +272,11 @@ static gboolean timeline_write(const OperatorOptions *options, const OutputFolde
 static gboolean files_write(const OperatorOptions *options, const GArray *specs,
                             const OperatorResult *results, const OperatorAnswer *answer,
                             GError **error) {
+    const OperatorSpec *first = &g_array_index(specs, OperatorSpec, 0);
     g_autoptr(OutputFolder) folder = NULL;
 
-    if (options->output != NULL) {
-        folder = output_folder_open(options->output, options->force, error);
-        if (folder == NULL || !output_folder_write(folder, "result.json", answer->json, error) ||
-            !output_folder_write(folder, "result.csv", answer->csv, error))
-            return FALSE;
-    }
-    return (specs->len > 1 ||
-            timeline_write(options, folder, &g_array_index(specs, OperatorSpec, 0), &results[0],
-                           answer->table, error)) &&
+    return operator_folder_open(options, answer, &folder, error) &&
+           (!first->events || timeline_write(options, folder, first, &results[0], answer, error)) &&
            (folder == NULL || output_folder_commit(folder, error));
 }
 

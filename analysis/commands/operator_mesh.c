@@ -314,39 +314,30 @@ static gboolean heat_write(OutputFolder *folder, const MeshPicture *picture, GEr
 /* Of a mesh that is small enough to have kept its events; of others --output has none. 'folder' may
  * be NULL. */
 static gboolean timeline_write(const OperatorOptions *options, const OutputFolder *folder,
-                               const MeshPicture *picture, const char *table, double seconds,
-                               GError **error) {
-    const TimelineSettings *settings = &options->timeline;
-    g_autofree char *within = folder == NULL ? NULL : output_folder_file(folder, "timeline.json");
-    TraceWindow window = timeline_settings_window(settings);
+                               const MeshPicture *picture, const OperatorAnswer *answer,
+                               double end_s, GError **error) {
+    const MeshRunSpec *spec = &picture->specs[0];
+    const MeshRunResult *result = &picture->results[0];
+    TraceWindow window = timeline_settings_window(&options->timeline);
     g_autoptr(TraceSink) sink = NULL;
 
-    if (!operator_wants_events(options))
-        return TRUE;
-    if (picture->results[0].events == NULL)
-        return settings->files == NULL || is_small(&picture->specs[0], TRUE, error);
-    g_auto(GStrv) caption = timeline_caption_of_table(table);
-    sink = timeline_settings_open(settings, options->force, within, (const char *const *)caption,
-                                  error);
-    if (sink == NULL || !timeline_settings_cover(settings, seconds, error))
+    if (result->events == NULL)
+        return options->timeline.files == NULL || is_small(spec, TRUE, error);
+    sink = operator_timeline_open(options, answer, folder, end_s, error);
+    if (sink == NULL)
         return FALSE;
-    mesh_timeline_put(&picture->specs[0], &picture->results[0], &window, sink);
+    mesh_timeline_put(spec, result, &window, sink);
     return trace_sink_finish(sink, error);
 }
 
 static gboolean files_write(const OperatorOptions *options, const MeshPicture *picture,
-                            const OperatorAnswer *answer, double seconds, GError **error) {
+                            const OperatorAnswer *answer, double end_s, GError **error) {
+    const MeshRunSpec *first = &picture->specs[0];
     g_autoptr(OutputFolder) folder = NULL;
 
-    if (options->output != NULL) {
-        folder = output_folder_open(options->output, options->force, error);
-        if (folder == NULL || !output_folder_write(folder, "result.json", answer->json, error) ||
-            !output_folder_write(folder, "result.csv", answer->csv, error) ||
-            (picture->n == 1 && !heat_write(folder, picture, error)))
-            return FALSE;
-    }
-    return (picture->n > 1 ||
-            timeline_write(options, folder, picture, answer->table, seconds, error)) &&
+    return operator_folder_open(options, answer, &folder, error) &&
+           (!first->heat || heat_write(folder, picture, error)) &&
+           (!first->events || timeline_write(options, folder, picture, answer, end_s, error)) &&
            (folder == NULL || output_folder_commit(folder, error));
 }
 

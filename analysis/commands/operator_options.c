@@ -104,3 +104,24 @@ gboolean operator_timeline_fits(const OperatorOptions *options, guint runs, GErr
 gboolean operator_wants_events(const OperatorOptions *options) {
     return options->output != NULL || options->timeline.files != NULL;
 }
+
+gboolean operator_folder_open(const OperatorOptions *options, const OperatorAnswer *answer,
+                              OutputFolder **folder, GError **error) {
+    if (options->output == NULL)
+        return TRUE;
+    *folder = output_folder_open(options->output, options->force, error);
+    return *folder != NULL && output_folder_write(*folder, "result.json", answer->json, error) &&
+           output_folder_write(*folder, "result.csv", answer->csv, error);
+}
+
+TraceSink *operator_timeline_open(const OperatorOptions *options, const OperatorAnswer *answer,
+                                  const OutputFolder *folder, double end_s, GError **error) {
+    const TimelineSettings *settings = &options->timeline;
+    g_autofree char *within = folder == NULL ? NULL : output_folder_file(folder, "timeline.json");
+    g_auto(GStrv) caption = timeline_caption_of_table(answer->table);
+
+    return timeline_settings_cover(settings, end_s, error)
+               ? timeline_settings_open(settings, options->force, within,
+                                        (const char *const *)caption, error)
+               : NULL;
+}

@@ -5,6 +5,7 @@
 #include "analysis/commands/timeline_options.h"
 #include "analysis/options.h"
 #include "analysis/output/facts.h"
+#include "analysis/output/output_folder.h"
 #include "platforms/platform.h"
 
 typedef struct OperatorOptions {
@@ -56,6 +57,14 @@ typedef struct OperatorAnswer {
 OperatorAnswer operator_answer_new(const GPtrArray *facts, const char *title);
 void operator_answer_clear(OperatorAnswer *answer);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(OperatorAnswer, operator_answer_clear)
+/* The folder of --output with result.json and result.csv in it; NULL without the option, which is
+ * no error. */
+gboolean operator_folder_open(const OperatorOptions *options, const OperatorAnswer *answer,
+                              OutputFolder **folder, GError **error);
+/* The sink of all timelines wanted of a single run that ended at 'end_s', one of them in 'folder'
+ * where it is not NULL. An INPUT_ERROR when the window begins later. */
+TraceSink *operator_timeline_open(const OperatorOptions *options, const OperatorAnswer *answer,
+                                  const OutputFolder *folder, double end_s, GError **error);
 /* Prints what the options ask for; the exit status. */
 int operator_answer_print(const OperatorAnswer *answer, const OperatorOptions *options);
 

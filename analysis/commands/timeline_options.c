@@ -1,5 +1,6 @@
 #include "analysis/commands/timeline_options.h"
 
+#include "analysis/operators/sweep.h"
 #include "workloads/input_error.h"
 #include "workloads/units.h"
 #include <math.h>
@@ -9,30 +10,19 @@ static gboolean windowed(const TimelineSettings *settings) {
     return settings->window.to_s > 0;
 }
 
-/* The index of 'word' in 'names' (NULL-terminated), 'otherwise' for NULL, −1 and an error when it
- * is none of them. */
+/* The index of 'word' in 'names', 'otherwise' for NULL; −1 and an error. */
 static int choice(const char *word, const char *const *names, int otherwise, const char *option,
-                  const char *who, GError **error) {
-    guint n = g_strv_length((char **)names);
-    g_autofree char *all = g_strjoinv(", ", (char **)names);
-
-    if (word == NULL)
-        return otherwise;
-    for (guint i = 0; i < n; i++)
-        if (strcmp(word, names[i]) == 0)
-            return (int)i;
-    g_autofree char *hint = near_miss_hint(word, names, n);
-    g_set_error(error, INPUT_ERROR, INPUT_ERROR_UNKNOWN,
-                "%s: option '--%s' is one of %s, not '%s'%s", who, option, all, word, hint);
-    return -1;
+                  GError **error) {
+    g_autofree char *shown = g_strdup_printf("--%s", option);
+    return word == NULL ? otherwise : sweep_choose(shown, option, word, names, error);
 }
 
-static int theme_of(const TimelineSettings *settings, const char *who, GError **error) {
-    return choice(settings->theme, gantt_theme_names, GANTT_COLOUR, "theme", who, error);
+static int theme_of(const TimelineSettings *settings, GError **error) {
+    return choice(settings->theme, gantt_theme_names, GANTT_COLOUR, "theme", error);
 }
 
-static int width_of(const TimelineSettings *settings, const char *who, GError **error) {
-    return choice(settings->width, gantt_width_names, GANTT_PAGE, "width", who, error);
+static int width_of(const TimelineSettings *settings, GError **error) {
+    return choice(settings->width, gantt_width_names, GANTT_PAGE, "width", error);
 }
 
 static gboolean has_figure(const TimelineSettings *settings) {
@@ -51,7 +41,7 @@ static gboolean figure_is_right(const TimelineSettings *settings, const char *wh
                     "%s: option '--%s' needs '--timeline' with a .pdf or .svg file", who, given);
         return FALSE;
     }
-    return theme_of(settings, who, error) >= 0 && width_of(settings, who, error) >= 0;
+    return theme_of(settings, error) >= 0 && width_of(settings, error) >= 0;
 }
 
 static gboolean files_are_right(char *const *files, const char *who, GError **error) {
@@ -96,8 +86,8 @@ TraceSink *timeline_settings_open(const TimelineSettings *settings, gboolean for
     TraceWindow window = timeline_settings_window(settings);
     GanttOptions figure = {.from_ns = window.from_ns,
                            .to_ns = window.to_ns,
-                           .theme = (GanttTheme)theme_of(settings, "", NULL),
-                           .width = (GanttWidth)width_of(settings, "", NULL),
+                           .theme = (GanttTheme)theme_of(settings, NULL),
+                           .width = (GanttWidth)width_of(settings, NULL),
                            .caption = caption};
     return timeline_files_new(&(TimelineFilesSetup){.paths = (const char *const *)settings->files,
                                                     .force = force,

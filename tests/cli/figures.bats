@@ -86,8 +86,8 @@ PYTHON
         equal "$(ls -A)" $'there.pdf\nthere.txt'
         equal "$(cat there.pdf there.txt)" ''
     done <<'CASES'
---timeline run.pdf --theme gray|infergrid simulate: option '--theme' is one of colour, grey, hatch, dark, not 'gray' (did you mean 'grey'?)
---timeline run.pdf --width 88mm|infergrid simulate: option '--width' is one of column, page, not '88mm'
+--timeline run.pdf --theme gray|--theme: unknown theme 'gray' (did you mean 'grey'?); expected one of: colour, grey, hatch, dark
+--timeline run.pdf --width 88mm|--width: unknown width '88mm'; expected one of: column, page
 --timeline run.json --theme grey|infergrid simulate: option '--theme' needs '--timeline' with a .pdf or .svg file
 --width page|infergrid simulate: option '--width' needs '--timeline' with a .pdf or .svg file
 --timeline there.pdf|'there.pdf' exists (use --force to replace it)

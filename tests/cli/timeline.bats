@@ -106,6 +106,17 @@ near() {
         "0 $(steps colocated 1 | cut -d' ' -f2)"
 }
 
+@test "figures are files among others, of one run and its lanes" {
+    "$INFERGRID" simulate --quiet "$pbd" --timeline a/run.pdf --timeline run.svg --timeline run.json \
+        --lanes 'decode*' --window 5:15 >/dev/null
+    equal "$(ls -A . a)" $'.:\na\nrun.json\nrun.svg\nrun.txt\n\na:\nrun.pdf\nrun.txt'
+    contains "$(cat run.svg)" decode
+    [[ $(cat run.svg) != *prefill* ]]
+    infergrid simulate --quiet "$pbd" --timeline a/run.svg --timeline a/other.json
+    equal "$status:$stderr" "2:'a/run.txt' exists (use --force to replace it)"
+    equal "$(ls -A a)" $'run.pdf\nrun.txt'
+}
+
 @test "operators are drawn by the same options" {
     "$INFERGRID" operator gemm -M 512 -K 1024 -N 1024 -o results --timeline run.json.gz \
         --timeline run.paje >/dev/null

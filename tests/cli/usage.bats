@@ -42,8 +42,8 @@ commands=(simulate check explain operator reproduce roofline help completion man
 
 @test "every option of simulate states its default" {
     infergrid simulate --help
-    equal "$(grep -c -- ' --[a-z]' <<<"${output%%Example:*}")" 15
-    equal "$(tr -s ' \n' ' ' <<<"$output" | grep -o '(default: [^)]*)' | wc -l)" 14
+    equal "$(grep -c -- ' --[a-z]' <<<"${output%%Example:*}")" 17
+    equal "$(tr -s ' \n' ' ' <<<"$output" | grep -o '(default: [^)]*)' | wc -l)" 16
     contains "$output" 'infergrid simulate demo.yaml --set policy.decode.slots=8'
 }
 
