@@ -79,8 +79,11 @@ struct Observer {
     void (*notify)(Observer *observer, const Event *event);
     /* Called once for each multiple of the sampling interval, before later events; may be NULL. */
     void (*sample)(Observer *observer, const SimulationSample *sample);
-    gboolean wants_steps; /* every step singly; turns fast-forward off */
-    gboolean wants_transfers;
+    gboolean own_dates;   /* samples are taken at 'next_sample_s' instead */
+    double next_sample_s; /* with own dates: which 'sample' moves on, never to the same or back */
+    gboolean wants_steps; /* every step singly; keeps fast-forward off as long as it stands, and
+                             may be cleared under way: then events of steps end */
+    gboolean wants_transfers; /* may be cleared under way as well */
 };
 
 #endif

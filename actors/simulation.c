@@ -9,25 +9,47 @@
 /* A longer time in which nothing happens is shown by its first and last sample. */
 #define MOST_SAMPLES_BETWEEN_EVENTS 1e6
 
-/* Samples lie on multiples of the interval; the state between two events is the state at any date
- * between them, once fast-forward has been brought up to it. */
+/* Of the samples at multiples of the interval; INFINITY: there are none. */
+static double regular_sample_s(const Simulation *simulation) {
+    return simulation->sampled_regularly
+               ? (double)simulation->samples_taken * simulation->setup.sample_interval_s
+               : INFINITY;
+}
+
+static double next_sample_s(const Simulation *simulation) {
+    double date_s = regular_sample_s(simulation);
+    for (guint i = 0; i < simulation->setup.n_observers; i++) {
+        const Observer *observer = simulation->setup.observers[i];
+        if (observer->own_dates)
+            date_s = MIN(date_s, observer->next_sample_s);
+    }
+    return date_s;
+}
+
+/* The state between two events is the state at any date between them, once fast-forward has been
+ * brought up to it. */
+static void take_sample(Simulation *simulation, double date_s) {
+    gboolean regular = regular_sample_s(simulation) <= date_s;
+    for (guint i = 0; i < simulation->n_replicas; i++)
+        decode_sync(&simulation->replicas[i], date_s);
+    simulation->sample.time_s = date_s;
+    for (guint i = 0; i < simulation->setup.n_observers; i++) {
+        Observer *observer = simulation->setup.observers[i];
+        if (observer->sample && (observer->own_dates ? observer->next_sample_s <= date_s : regular))
+            observer->sample(observer, &simulation->sample);
+    }
+    simulation->samples_taken += regular ? 1 : 0;
+}
+
 static void take_samples(Simulation *simulation, double until_s) {
     double interval_s = simulation->setup.sample_interval_s;
     double date_s;
-    while ((date_s = (double)simulation->samples_taken * interval_s) < until_s &&
-           !simulation->stopping) {
+    while ((date_s = next_sample_s(simulation)) < until_s && !simulation->stopping) {
         if (simulation->setup.interrupted && *simulation->setup.interrupted)
             simulation_stop(simulation, OUTCOME_INTERRUPTED);
-        for (guint i = 0; i < simulation->n_replicas; i++)
-            decode_sync(&simulation->replicas[i], date_s);
-        simulation->sample.time_s = date_s;
-        for (guint i = 0; i < simulation->setup.n_observers; i++) {
-            Observer *observer = simulation->setup.observers[i];
-            if (observer->sample)
-                observer->sample(observer, &simulation->sample);
-        }
-        simulation->samples_taken++;
-        if ((until_s - date_s) / interval_s > MOST_SAMPLES_BETWEEN_EVENTS)
+        take_sample(simulation, date_s);
+        if (simulation->sampled_regularly &&
+            (until_s - regular_sample_s(simulation)) / interval_s > MOST_SAMPLES_BETWEEN_EVENTS)
             simulation->samples_taken = (guint64)ceil(until_s / interval_s) - 1;
     }
 }
@@ -37,11 +59,17 @@ static gboolean wants(const Observer *observer, EventKind kind) {
            (kind != EVENT_TRANSFER || observer->wants_transfers);
 }
 
+gboolean simulation_wanted(const Simulation *simulation, EventKind kind) {
+    for (guint i = 0; i < simulation->setup.n_observers; i++)
+        if (wants(simulation->setup.observers[i], kind))
+            return TRUE;
+    return FALSE;
+}
+
 void simulation_advance(Simulation *simulation, double time_s) {
     if (time_s <= simulation->now_s)
         return;
-    if (simulation->setup.sample_interval_s > 0)
-        take_samples(simulation, time_s);
+    take_samples(simulation, time_s);
     simulation->now_s = time_s;
 }
 
@@ -238,15 +266,11 @@ static guint count_pools(const Plan *plan) {
 }
 
 static void want_what_observers_want(Simulation *simulation) {
-    gboolean sampled = FALSE;
     for (guint i = 0; i < simulation->setup.n_observers; i++) {
         const Observer *observer = simulation->setup.observers[i];
-        simulation->steps_wanted |= observer->wants_steps;
-        simulation->transfers_wanted |= observer->wants_transfers;
-        sampled |= observer->sample != NULL;
+        simulation->sampled_regularly |= observer->sample != NULL && !observer->own_dates &&
+                                         simulation->setup.sample_interval_s > 0;
     }
-    if (!sampled)
-        simulation->setup.sample_interval_s = 0;
 }
 
 static void simulation_init(Simulation *simulation) {

@@ -18,7 +18,7 @@ static void courier_report(Courier *courier, double start_s, guint64 bytes, doub
     Simulation *simulation = courier->simulation;
     const Transfer *errand = &courier->errand;
     simulation->ledger->bytes_received[errand->purpose] += (double)bytes;
-    if (!simulation->transfers_wanted)
+    if (!simulation_wanted(simulation, EVENT_TRANSFER))
         return;
     Event event = {.kind = EVENT_TRANSFER,
                    .time_s = end_s,

@@ -354,6 +354,7 @@ void decode_sync(Replica *replica, double time_s) {
         forward->done++;
         passed++;
     }
+    stage_count_all_reduces(stage, batch->members->len, passed);
     count_steps(batch, passed);
 }
 

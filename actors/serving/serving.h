@@ -194,9 +194,9 @@ struct Simulation {
     GPtrArray *couriers; /* Courier *, all */
     GPtrArray *idle_couriers;
     /* observers */
-    gboolean steps_wanted, transfers_wanted;
-    guint64 samples_taken;
-    SimulationSample sample; /* kept current */
+    gboolean sampled_regularly; /* some observer wants samples at multiples of the interval */
+    guint64 samples_taken;      /* of those */
+    SimulationSample sample;    /* kept current */
     gboolean stopping;
     SimulationOutcome outcome;
     GError *error;
@@ -208,6 +208,8 @@ struct Simulation {
  * sample shows is changed at that date. */
 void simulation_advance(Simulation *simulation, double time_s);
 void simulation_emit(Simulation *simulation, const Event *event);
+/* Whether any observer wants such events (EVENT_STEP, EVENT_TRANSFER) now. */
+gboolean simulation_wanted(const Simulation *simulation, EventKind kind);
 void simulation_emit_request(Simulation *simulation, EventKind kind, double time_s,
                              const Served *served);
 void simulation_stop(Simulation *simulation, SimulationOutcome outcome);
@@ -276,6 +278,8 @@ void buffer_dispatch(Pool *pool, double time_s);
 void stage_main(int argc, char **argv);
 /* All all-reduces of a step, one after another, with nobody else on their links. */
 double stage_all_reduce_seconds(const Stage *stage, guint32 tokens);
+/* Adds those of 'steps' steps of so many tokens to the books: where they run as no flows. */
+void stage_count_all_reduces(const Stage *stage, guint32 tokens, guint64 steps);
 /* Decode step number 'ahead' from now (from 1) of a batch whose members stay the same. */
 double stage_decode_seconds(Stage *stage, const MicroBatch *batch, guint64 ahead);
 /* The step as the operator graph wants it; valid until the next call. */

@@ -103,14 +103,14 @@ static void all_reduce_flows(Stage *stage, const Step *step) {
     wait_until(stage, begin_s + network_all_reduce_send_seconds(platform, (double)bytes));
 }
 
-/* Where no flows run, the books are kept here. */
-static void count_private_all_reduce(Stage *stage, const Step *step, guint64 steps) {
+void stage_count_all_reduces(const Stage *stage, guint32 tokens, guint64 steps) {
     guint vectors = step_cost_all_reduces(stage->cost);
     if (vectors == 0)
         return;
     Ledger *ledger = stage->replica->simulation->ledger;
     guint tp = stage->plan->tp;
-    double bytes = (double)steps * vectors * all_reduce_bytes(stage, step) * 2 * (tp - 1);
+    double vector = step_cost_all_reduce_bytes(stage->cost, tokens);
+    double bytes = (double)steps * vectors * vector * 2 * (tp - 1);
     ledger->bytes_sent[PURPOSE_ALL_REDUCE] += bytes;
     ledger->bytes_received[PURPOSE_ALL_REDUCE] += bytes;
     ledger->transfers[PURPOSE_ALL_REDUCE] += steps * vectors;
@@ -137,16 +137,16 @@ static void run_at_step_grain(Stage *stage, Step *step) {
         stage->totals->all_reduce_s += stage->now_s - end_s;
         return;
     }
-    count_private_all_reduce(stage, step, 1);
+    stage_count_all_reduces(stage, step->prefill_tokens + step->decodes, 1);
     stage->totals->all_reduce_s +=
         stage_all_reduce_seconds(stage, step->prefill_tokens + step->decodes);
 }
 
 static gboolean may_fast_forward(const Stage *stage, const Step *step) {
     const Simulation *simulation = stage->replica->simulation;
-    return simulation->setup.fast_forward && !simulation->steps_wanted && !simulation->numerics &&
-           stage->replica->plan->n_stages == 1 && stage->replica->n_batches == 1 &&
-           step->chunks->len == 0 && !stage->ring_shared &&
+    return simulation->setup.fast_forward && !simulation_wanted(simulation, EVENT_STEP) &&
+           !simulation->numerics && stage->replica->plan->n_stages == 1 &&
+           stage->replica->n_batches == 1 && step->chunks->len == 0 && !stage->ring_shared &&
            simulation->setup.policy->grain == GRAIN_STEP &&
            simulation->setup.policy->kv_reservation != KV_RESERVE_ON_DEMAND &&
            step->batch->steps_to_finish > 1;
@@ -177,13 +177,12 @@ static void fast_forward(Stage *stage, Step *step) {
     step->repeats = forward->done;
     step->counted = TRUE;
     stage->now_s = forward->at_s;
-    count_private_all_reduce(stage, step, forward->done);
 }
 
 /* An event about the stage and the requests of a step, from 'start_s' to now. */
 static void report(Stage *stage, const Step *step, double start_s, const Event *what) {
     Simulation *simulation = stage->replica->simulation;
-    if (!simulation->steps_wanted)
+    if (!simulation_wanted(simulation, EVENT_STEP))
         return;
     guint n_chunks = step->chunks->len;
     g_autofree const ServedRequest **members =

@@ -18,6 +18,31 @@ typedef struct Recorder {
     sig_atomic_t interrupted;
 } Recorder;
 
+/* Looks closely for a while, and now and then at dates of its own. */
+typedef struct Glimpse {
+    Observer observer;
+    RunResult *result;
+    guint most_steps;
+    double interval_s;
+} Glimpse;
+
+static void glimpse(Observer *observer, const Event *event) {
+    Glimpse *self = (Glimpse *)observer;
+    if (event->kind != EVENT_STEP)
+        return;
+    g_assert_true(observer->wants_steps);
+    if (++self->result->glimpsed_steps == self->most_steps)
+        observer->wants_steps = observer->wants_transfers = FALSE;
+}
+
+static void glimpse_sample(Observer *observer, const SimulationSample *sample) {
+    Glimpse *self = (Glimpse *)observer;
+    g_assert_cmpfloat(sample->time_s, ==, observer->next_sample_s);
+    self->interval_s *= 1.25;
+    observer->next_sample_s += self->interval_s;
+    self->result->glimpsed_samples++;
+}
+
 static guint64 mix(guint64 hash, guint64 value) {
     for (guint i = 0; i < 8; i++, value >>= 8)
         hash = (hash ^ (value & 0xff)) * 0x100000001b3;
@@ -107,7 +132,15 @@ static void run_in_child(Experiment *experiment, const RunOptions *options, RunR
                      .wants_transfers = options->watch_steps},
         .result = result,
         .interrupt_after_events = options->interrupt_after_events};
-    Observer *observers[] = {&recorder.observer};
+    Glimpse other = {.observer = {.notify = glimpse,
+                                  .sample = glimpse_sample,
+                                  .own_dates = TRUE,
+                                  .wants_steps = TRUE,
+                                  .wants_transfers = TRUE},
+                     .result = result,
+                     .most_steps = options->glimpse_steps,
+                     .interval_s = 0.01};
+    Observer *observers[] = {&recorder.observer, &other.observer};
     SimulationSetup setup = {.platform = experiment->platform,
                              .costs = costs,
                              .model = experiment->model,
@@ -115,7 +148,7 @@ static void run_in_child(Experiment *experiment, const RunOptions *options, RunR
                              .plan = experiment->plan,
                              .source = source,
                              .observers = observers,
-                             .n_observers = 1,
+                             .n_observers = options->glimpse_steps > 0 ? 2 : 1,
                              .fast_forward = !options->stepping,
                              .sample_interval_s = options->sample_interval_s,
                              .interrupted = &recorder.interrupted};

@@ -27,7 +27,8 @@ typedef struct RunResult {
     double buffer_mean_bytes, buffer_peak_bytes, paused_s; /* of pool 0 */
     double joules;
     guint64 event_hash; /* over every event's kind, date and request, in order */
-    guint n_requests;   /* that ended, in order of their end */
+    guint glimpsed_steps, glimpsed_samples;             /* by that other observer */
+    guint n_requests;                                   /* that ended, in order of their end */
     ServedRequest requests[RUN_MAX_REQUESTS];           /* their pointers are NULL */
     guint32 tokens[RUN_MAX_TOKEN_ROWS][RUN_MAX_TOKENS]; /* of the first of them, generated */
 } RunResult;
@@ -37,7 +38,9 @@ typedef struct RunOptions {
     gboolean stepping;            /* no fast-forward */
     gboolean watch_steps;         /* an observer asks for every step and transfer */
     double sample_interval_s;
-    gboolean numerics; /* real numbers, weights seeded by the experiment's seed */
+    guint glimpse_steps; /* another observer asks for so many steps, and no more; takes samples at
+                            dates of its own */
+    gboolean numerics;   /* real numbers, weights seeded by the experiment's seed */
     NumericsFault fault;
     guint interrupt_after_events;           /* as if a signal came then; 0: never */
     void (*tamper)(Experiment *experiment); /* changes the experiment before the run */

@@ -106,6 +106,8 @@ static void assert_same(const RunResult *a, const RunResult *b) {
     g_assert_cmpmem(a->requests, a->n_requests * sizeof *a->requests, b->requests,
                     b->n_requests * sizeof *b->requests);
     g_assert_cmpuint(a->ledger.steps, ==, b->ledger.steps);
+    g_assert_cmpmem(a->ledger.bytes_sent, sizeof a->ledger.bytes_sent, b->ledger.bytes_sent,
+                    sizeof b->ledger.bytes_sent);
     g_assert_cmpmem(a->stages, sizeof a->stages, b->stages, sizeof b->stages);
     g_assert_true(a->joules == b->joules);
 }
@@ -131,15 +133,20 @@ static void test_random_system(gconstpointer data) {
     g_test_message("%s", text);
     const char *const wide[] = {"platform.nodes=32", NULL};
     RunOptions plain = {.overrides = wide, .tamper = squeeze, .sample_interval_s = 0.7};
-    RunOptions stepping = plain, watched = plain;
+    RunOptions stepping = plain, watched = plain, glimpsed = plain;
     stepping.stepping = TRUE;
     watched.watch_steps = TRUE;
+    glimpsed.glimpse_steps = 40;
     g_autoptr(RunResult) first = run_well(text, &plain);
     g_autoptr(RunResult) stepped = run_well(text, &stepping);
     g_autoptr(RunResult) seen = run_well(text, &watched);
+    g_autoptr(RunResult) half_seen = run_well(text, &glimpsed);
     assert_lives(first);
     assert_same(first, stepped);
     assert_same(first, seen);
+    assert_same(first, half_seen);
+    g_assert_cmpuint(half_seen->glimpsed_steps, ==, MIN(40, first->ledger.steps));
+    g_assert_cmpuint(half_seen->glimpsed_samples, >, 10);
     double capacity = 1500.0 * 524288;
     for (guint i = 0; i < first->n_stages; i++)
         if (first->stages[i].role != ROLE_PREFILL)
