@@ -4,6 +4,8 @@
 #include "analysis/commands/plan_options.h"
 #include "analysis/output/gnuplot.h"
 #include "analysis/output/output_folder.h"
+#include "analysis/report/report_capacity.h"
+#include "analysis/report/report_page.h"
 #include "workloads/input_error.h"
 #include <stdio.h>
 #include <string.h>
@@ -54,7 +56,8 @@ static gboolean usage_is_right(const PlanOptions *options, GError **error) {
     for (gsize i = 0; i < G_N_ELEMENTS(rules); i++)
         if (rules[i].wrong)
             return conflict(error, rules[i].message);
-    return !options->plot || gnuplot_possible("plot.svg", "--plot", "infergrid plan", error);
+    return (!options->plot || gnuplot_possible("plot.svg", "--plot", "infergrid plan", error)) &&
+           (options->report == NULL || report_possible(options->report, "infergrid plan", error));
 }
 
 /* A rate is needed where loads are the question. */
@@ -104,18 +107,28 @@ static gboolean run(PlanJob *job, GError **error) {
     return job->capacity != NULL;
 }
 
-/* The experiment of the chosen plan, to be simulated as it stands. */
-static gboolean best_write(const PlanJob *job, GError **error) {
+/* The experiment of the chosen plan, to be simulated as it stands. Caller frees; NULL on error. */
+static char *best_experiment(const PlanJob *job, GError **error) {
     const CapacityPoint *chosen = job->capacity->chosen;
-
-    if (chosen == NULL)
-        return TRUE;
     g_autoptr(Experiment) experiment =
         campaign_experiment(job->campaign, (const char *const *)chosen->settings, error);
-    if (experiment == NULL)
-        return FALSE;
-    g_autofree char *text = experiment_write(experiment);
-    return output_folder_write(job->folder, "best.yaml", text, error);
+
+    return experiment == NULL ? NULL : experiment_write(experiment);
+}
+
+static gboolean best_write(const PlanJob *job, GError **error) {
+    if (job->capacity->chosen == NULL)
+        return TRUE;
+    g_autofree char *text = best_experiment(job, error);
+    return text != NULL && output_folder_write(job->folder, "best.yaml", text, error);
+}
+
+static gboolean page_write(const PlanJob *job, const CapacityReport *report, GError **error) {
+    gboolean any = job->capacity->chosen != NULL;
+    g_autofree char *best = any ? best_experiment(job, error) : NULL;
+
+    return (best != NULL || !any) &&
+           report_capacity_write(report, best, job->options->report, error);
 }
 
 typedef gboolean (*Draw)(const CapacityReport *report, const char *path, GError **error);
@@ -164,6 +177,8 @@ static int report(const PlanJob *job) {
         (!tables_write(job, &report, &error) || !best_write(job, &error) ||
          !plots_write(job, &report, &error) || !output_folder_commit(job->folder, &error)))
         return catalogue_fail(error);
+    if (job->options->report != NULL && !page_write(job, &report, &error))
+        return catalogue_fail(error);
     g_autofree char *text =
         job->options->json ? capacity_report_json(&report) : capacity_report_text(&report);
     int status = catalogue_print(text);
@@ -210,6 +225,9 @@ static const Option options[] = {
     {"output", 'o', OPTION_DIRECTORY, AT(output), "DIR", "none",
      "write plan.json, sizes.csv, headroom.csv and best.yaml into DIR, which must not exist"},
     {"force", 'f', OPTION_FLAG, AT(force), NULL, "off", "replace DIR when it holds such files"},
+    {"report", 0, OPTION_TEXT, AT(report), "FILE.html", "none",
+     "write one page that opens in any browser, without network: the capacity curve, the headroom "
+     "and what holds it back"},
     {"plot", 'p', OPTION_FLAG, AT(plot), NULL, "off",
      "draw the capacity over the sizes and the headroom into DIR, by gnuplot"},
     {"json", 0, OPTION_FLAG, AT(json), NULL, "off", "print JSON instead of text"},

@@ -10,7 +10,7 @@ typedef struct PlanOptions {
     char **targets;
     char *units, *sizes, *loads, *method, *seeds, *knee;
     CampaignOptions campaign;
-    char *output;
+    char *output, *report;
     gboolean max_rate, search, plot, force, json;
 } PlanOptions;
 

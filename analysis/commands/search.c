@@ -2,6 +2,8 @@
 #include "analysis/commands/catalogue.h"
 #include "analysis/output/gnuplot.h"
 #include "analysis/output/output_folder.h"
+#include "analysis/report/report_page.h"
+#include "analysis/report/report_search.h"
 #include "analysis/search/search_plot.h"
 #include "analysis/search/search_report.h"
 #include "workloads/input_error.h"
@@ -14,7 +16,7 @@ typedef struct SearchOptions {
     CampaignOptions campaign;
     char *method, *objective;
     char **limits;
-    char *output;
+    char *output, *report;
     gboolean plot, force, json;
 } SearchOptions;
 
@@ -57,7 +59,8 @@ static gboolean usage_is_right(const SearchOptions *options, GError **error) {
                     "infergrid search: option '--%s' needs '--output'", need_output[i].name);
         return FALSE;
     }
-    return !options->plot || gnuplot_possible("plot.svg", "--plot", "infergrid search", error);
+    return (!options->plot || gnuplot_possible("plot.svg", "--plot", "infergrid search", error)) &&
+           (options->report == NULL || report_possible(options->report, "infergrid search", error));
 }
 
 static gboolean method_read(const char *name, SearchMethod fallback, SearchMethod *method,
@@ -168,6 +171,13 @@ static gboolean files_write(const SearchJob *job, const SearchReport *report, GE
            plots_write(job, report, error) && output_folder_commit(job->folder, error);
 }
 
+static gboolean page_write(const SearchJob *job, const SearchReport *report, GError **error) {
+    g_autofree char *best = job->result->best == NO_CANDIDATE ? NULL : best_experiment(job, error);
+
+    return (best != NULL || job->result->best == NO_CANDIDATE) &&
+           report_search_write(report, best, job->options->report, error);
+}
+
 /* Broken candidates are told of, one a line; a search that lost any, or found nothing, is not done.
  */
 static int verdict(const SearchJob *job) {
@@ -188,6 +198,8 @@ static int report(const SearchJob *job) {
     g_autoptr(GError) error = NULL;
 
     if (job->folder != NULL && !files_write(job, &report, &error))
+        return catalogue_fail(error);
+    if (job->options->report != NULL && !page_write(job, &report, &error))
         return catalogue_fail(error);
     g_autofree char *text =
         job->options->json ? search_report_json(&report) : search_report_table(&report);
@@ -227,6 +239,9 @@ static const Option options[] = {
     {"output", 'o', OPTION_DIRECTORY, AT(output), "DIR", "none",
      "write candidates.csv, search.json and best.yaml into DIR, which must not exist"},
     {"force", 'f', OPTION_FLAG, AT(force), NULL, "off", "replace DIR when it holds such files"},
+    {"report", 0, OPTION_TEXT, AT(report), "FILE.html", "none",
+     "write one page that opens in any browser, without network: every candidate with its settings "
+     "and figures, and the front"},
     {"plot", 'p', OPTION_FLAG, AT(plot), NULL, "off",
      "draw the trade-off and the sensitivity of the best plan into DIR, by gnuplot"},
     {"json", 0, OPTION_FLAG, AT(json), NULL, "off", "print JSON instead of the table"},

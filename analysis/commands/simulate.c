@@ -3,6 +3,7 @@
 #include "analysis/output/interrupt.h"
 #include "analysis/output/output_folder.h"
 #include "analysis/output/progress.h"
+#include "analysis/report/report_run.h"
 #include "analysis/run/experiment_run.h"
 #include "analysis/run/numbers.h"
 #include "analysis/run/request_log.h"
@@ -21,7 +22,7 @@
 typedef struct SimulateOptions {
     char *path;
     char **overrides;
-    char *output;
+    char *output, *report;
     gboolean force;
     gboolean trace, ranks;
     TimelineSettings timeline;
@@ -48,6 +49,7 @@ typedef struct Run {
     TokenLog *tokens;
     TokenCheck *check;
     Progress *progress;
+    ReportRun *report;    /* with --report */
     GPtrArray *observers; /* Observer *, borrowed from those above */
     RequestSource *source;
     Ledger ledger;
@@ -59,6 +61,7 @@ static void run_free(Run *run) {
     ledger_clear(&run->ledger);
     g_clear_pointer(&run->source, request_source_free);
     g_clear_pointer(&run->observers, g_ptr_array_unref);
+    g_clear_pointer(&run->report, report_run_free);
     g_clear_pointer(&run->progress, progress_free);
     g_clear_pointer(&run->check, token_check_free);
     g_clear_pointer(&run->tokens, token_log_free);
@@ -95,7 +98,9 @@ static gboolean usage_is_right(const SimulateOptions *options, GError **error) {
             return FALSE;
         }
     }
-    return timeline_settings_check(&options->timeline, "infergrid simulate", "trace",
+    return (options->report == NULL ||
+            report_possible(options->report, "infergrid simulate", error)) &&
+           timeline_settings_check(&options->timeline, "infergrid simulate", "trace",
                                    options->trace, error);
 }
 
@@ -217,6 +222,10 @@ static gboolean observers_open(Run *run, GError **error) {
     if (run->progress != NULL) {
         g_ptr_array_add(run->observers, progress_observer(run->progress));
     }
+    if (run->options->report != NULL) {
+        run->report = report_run_new(experiment, &run->ledger);
+        report_run_observe(run->report, run->observers);
+    }
     gboolean drawn = run->options->trace || run->options->timeline.files != NULL;
     return (run->folder == NULL || files_open(run, error)) && (!drawn || timeline_open(run, error));
 }
@@ -307,6 +316,11 @@ static int run_report(Run *run, const GError *failure) {
         fprintf(stderr, "infergrid: %s\n", error->message);
         return EXIT_UNFINISHED;
     }
+    if (run->report != NULL &&
+        !report_run_write(run->report, &summary, run->options->report, &error)) {
+        fprintf(stderr, "infergrid: %s\n", error->message);
+        return EXIT_UNFINISHED;
+    }
     int verdict = tokens_verdict(run);
     return run->outcome == OUTCOME_FINISHED ? MAX(status, verdict) : EXIT_UNFINISHED;
 }
@@ -343,6 +357,9 @@ static const Option simulate_options[] = {
      "a new folder, and tokens.csv where numerics are on"},
     {"force", 'f', OPTION_FLAG, OPTION_OFFSET(force), NULL, "off",
      "replace the folder of --output, or timelines' files, if they are there"},
+    {"report", 0, OPTION_TEXT, OPTION_OFFSET(report), "FILE.html", "none",
+     "write one page that opens in any browser, without network: latencies, load, machine, "
+     "timeline and experiment"},
     {"trace", 't', OPTION_FLAG, OPTION_OFFSET(trace), NULL, "off",
      "write trace.json too, a timeline that opens in Perfetto; steps are then simulated one by "
      "one, which takes longer"},

@@ -3,6 +3,8 @@
 #include "analysis/commands/catalogue.h"
 #include "analysis/output/gnuplot.h"
 #include "analysis/output/output_folder.h"
+#include "analysis/report/report_page.h"
+#include "analysis/report/report_sweep.h"
 #include "workloads/input_error.h"
 #include <stdio.h>
 
@@ -10,7 +12,7 @@ typedef struct SweepOptions {
     char *path;
     CampaignOptions campaign;
     char **vary;
-    char *output;
+    char *output, *report;
     char *plot;
     gboolean force, json;
 } SweepOptions;
@@ -53,8 +55,9 @@ static gboolean usage_is_right(const SweepOptions *options, GError **error) {
                     "infergrid sweep: option '--%s' needs '--output'", need_output[i].name);
         return FALSE;
     }
-    return options->plot == NULL ||
-           gnuplot_possible("plot.svg", "--plot", "infergrid sweep", error);
+    return (options->plot == NULL ||
+            gnuplot_possible("plot.svg", "--plot", "infergrid sweep", error)) &&
+           (options->report == NULL || report_possible(options->report, "infergrid sweep", error));
 }
 
 /* Everything that can be wrong is found before the first run. */
@@ -136,6 +139,9 @@ static int report(const Sweep *sweep) {
 
     if (sweep->folder != NULL && !files_write(sweep, &result, &error))
         return catalogue_fail(error);
+    if (sweep->options->report != NULL &&
+        !report_sweep_write(&result, sweep->options->report, &error))
+        return catalogue_fail(error);
     g_autofree char *text = sweep->options->json    ? sweep_report_json(&result)
                             : sweep->folder == NULL ? sweep_report_csv(&result)
                                                     : g_strdup("");
@@ -171,6 +177,9 @@ static const Option sweep_options[] = {
      "--plot"},
     {"force", 'f', OPTION_FLAG, OPTION_OFFSET(force), NULL, "off",
      "replace the folder of --output if it is there"},
+    {"report", 0, OPTION_TEXT, OPTION_OFFSET(report), "FILE.html", "none",
+     "write one page that opens in any browser, without network: every run with its settings and "
+     "figures"},
     {"plot", 'p', OPTION_TEXT, OPTION_OFFSET(plot), "X,Y[,SERIES]", "no picture",
      "draw the figure Y over the varied key X, a line for each value of the key SERIES; where more "
      "keys vary, the best of their values; needs gnuplot"},

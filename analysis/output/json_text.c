@@ -82,3 +82,8 @@ void json_text_null(JsonText *json, const char *key) {
     begin_value(json, key);
     g_string_append(json->out, "null");
 }
+
+void json_text_raw(JsonText *json, const char *key, const char *value) {
+    begin_value(json, key);
+    g_string_append(json->out, value);
+}

@@ -23,6 +23,8 @@ void json_text_count(JsonText *json, const char *key, guint64 value);
 void json_text_number(JsonText *json, const char *key, double value); /* null when not finite */
 void json_text_bool(JsonText *json, const char *key, gboolean value);
 void json_text_null(JsonText *json, const char *key);
+/* A value that is JSON already. */
+void json_text_raw(JsonText *json, const char *key, const char *value);
 
 /* Appends 'text' in quotes, escaped as JSON asks. */
 void json_text_quote(GString *out, const char *text);

@@ -128,13 +128,17 @@ static double ranked_value(const Histogram *histogram, guint64 rank) {
     return histogram->values != NULL ? histogram->values[rank] : bucket_value(histogram, rank);
 }
 
+static void sort_values(Histogram *histogram) {
+    if (histogram->values == NULL || histogram->sorted)
+        return;
+    qsort(histogram->values, histogram->count, sizeof(double), compare_doubles);
+    histogram->sorted = TRUE;
+}
+
 double histogram_quantile(Histogram *histogram, double q) {
     if (histogram->count == 0)
         return 0;
-    if (histogram->values != NULL && !histogram->sorted) {
-        qsort(histogram->values, histogram->count, sizeof(double), compare_doubles);
-        histogram->sorted = TRUE;
-    }
+    sort_values(histogram);
     double place = CLAMP(q, 0, 1) * (double)(histogram->count - 1);
     guint64 rank = (guint64)place;
     double low = ranked_value(histogram, rank);
@@ -142,4 +146,21 @@ double histogram_quantile(Histogram *histogram, double q) {
     if (share <= 0)
         return low;
     return low + share * (ranked_value(histogram, rank + 1) - low);
+}
+
+guint64 histogram_count_up_to(Histogram *histogram, double value) {
+    if (histogram->count == 0 || value < histogram->min)
+        return 0;
+    if (value >= histogram->max)
+        return histogram->count;
+    sort_values(histogram);
+    guint64 low = 0, high = histogram->count;
+    while (low < high) {
+        guint64 middle = low + (high - low) / 2;
+        if (ranked_value(histogram, middle) <= value)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }

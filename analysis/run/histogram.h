@@ -21,4 +21,7 @@ double histogram_max(const Histogram *histogram);
  * geometric middle of its bucket beyond. q in [0, 1]; 0 when empty. */
 double histogram_quantile(Histogram *histogram, double q);
 
+/* How many values are at most 'value': exact in the exact range, to a bucket beyond. */
+guint64 histogram_count_up_to(Histogram *histogram, double value);
+
 #endif

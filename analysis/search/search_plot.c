@@ -36,8 +36,7 @@ static void append_style(GString *out) {
 
 /* --- the front */
 
-/* What the first objective is traded against. */
-static Figure other_axis(const Objectives *objectives) {
+Figure search_plot_across(const Objectives *objectives) {
     if (objectives->n > 1)
         return objectives->figures[1];
     return objectives->figures[0] == FIGURE_TTFT_P99 ? FIGURE_THROUGHPUT : FIGURE_TTFT_P99;
@@ -64,9 +63,9 @@ static int by_x(gconstpointer a, gconstpointer b, gpointer data) {
     return first < second ? -1 : first > second;
 }
 
-/* What no other plan betters in the two figures that are drawn, by x; the caller frees. */
-static GArray *drawn_front(const Front *front) {
-    const SearchResult *result = front->report->result;
+GArray *search_plot_front(const SearchReport *report, Figure x_figure, Figure y_figure) {
+    const Front front = {report, x_figure, y_figure};
+    const SearchResult *result = report->result;
     GArray *drawn = g_array_new(FALSE, FALSE, sizeof(gsize));
 
     for (gsize i = 0; i < result->n_ranked; i++) {
@@ -74,21 +73,21 @@ static GArray *drawn_front(const Front *front) {
         gboolean beaten = FALSE;
         for (gsize j = 0; j < result->n_ranked && !beaten; j++) {
             const double *b = result->candidates[result->ranking[j]].outcome.figures;
-            int x = objective_compare(front->x, b[front->x], a[front->x]);
-            int y = objective_compare(front->y, b[front->y], a[front->y]);
+            int x = objective_compare(x_figure, b[x_figure], a[x_figure]);
+            int y = objective_compare(y_figure, b[y_figure], a[y_figure]);
             beaten = x <= 0 && y <= 0 && (x < 0 || y < 0);
         }
         if (!beaten)
             g_array_append_val(drawn, result->ranking[i]);
     }
-    g_array_sort_with_data(drawn, by_x, (gpointer)front);
+    g_array_sort_with_data(drawn, by_x, (gpointer)&front);
     return drawn;
 }
 
 static void append_pareto_data(GString *out, const Front *front) {
     const SearchReport *report = front->report;
     const SearchResult *result = report->result;
-    g_autoptr(GArray) drawn = drawn_front(front);
+    g_autoptr(GArray) drawn = search_plot_front(report, front->x, front->y);
 
     g_string_append(out, "$plans << EOD\n");
     for (gsize i = 0; i < result->n; i++)
@@ -111,7 +110,7 @@ static void append_pareto_data(GString *out, const Front *front) {
 static char *pareto_script(gconstpointer data, const char *path, const char *output) {
     const SearchReport *report = data;
     const Objectives *objectives = report->setup->objectives;
-    Front front = {report, other_axis(objectives), objectives->figures[0]};
+    Front front = {report, search_plot_across(objectives), objectives->figures[0]};
     GnuplotPicture picture = {path, WIDTH_CM, HEIGHT_CM};
     GString *out = g_string_new(NULL);
 

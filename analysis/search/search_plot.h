@@ -14,4 +14,10 @@ gboolean search_plot_pareto(const SearchReport *report, const char *path, GError
  * not simulated, its bound as a hollow point. */
 gboolean search_plot_sensitivity(const SearchReport *report, const char *path, GError **error);
 
+/* What the first objective is drawn over: the second, or else ttft_p99 or throughput. */
+Figure search_plot_across(const Objectives *objectives);
+/* Indices (gsize) of the ranked plans that no other one betters in these two figures, by the first.
+ * Caller unrefs. */
+GArray *search_plot_front(const SearchReport *report, Figure x, Figure y);
+
 #endif

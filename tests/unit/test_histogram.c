@@ -105,6 +105,24 @@ static void test_adding_after_asking(void) {
     }
 }
 
+/* Shares of the values below, exact and beyond, and the quantiles turned round. */
+static void test_counts_up_to_a_value(void) {
+    g_autoptr(Histogram) few = histogram_new(), many = histogram_new();
+    const guint n = 2 * HISTOGRAM_EXACT_VALUES;
+    g_assert_cmpuint(histogram_count_up_to(few, 1), ==, 0);
+    for (guint i = 10; i > 0; i--)
+        histogram_add(few, i);
+    g_assert_cmpuint(histogram_count_up_to(few, 0.5), ==, 0);
+    g_assert_cmpuint(histogram_count_up_to(few, 1), ==, 1);
+    g_assert_cmpuint(histogram_count_up_to(few, 7.5), ==, 7);
+    g_assert_cmpuint(histogram_count_up_to(few, 10), ==, 10);
+    for (guint i = 1; i <= n; i++)
+        histogram_add(many, i);
+    g_assert_cmpfloat_with_epsilon((double)histogram_count_up_to(many, n / 4.0), n / 4.0,
+                                   n / 4.0 * 1e-3);
+    g_assert_cmpuint(histogram_count_up_to(many, n), ==, n);
+}
+
 int main(int argc, char **argv) {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/histogram/few_values_by_hand", test_few_values_by_hand);
@@ -115,5 +133,6 @@ int main(int argc, char **argv) {
     g_test_add_func("/histogram/mean_keeps_small_values_beside_large",
                     test_mean_keeps_small_values_beside_large);
     g_test_add_func("/histogram/adding_after_asking", test_adding_after_asking);
+    g_test_add_func("/histogram/counts_up_to_a_value", test_counts_up_to_a_value);
     return g_test_run();
 }

@@ -1,0 +1,85 @@
+#include "analysis/report/report_run.h"
+
+#include "analysis/report/report_phases.h"
+#include "analysis/report/report_run_private.h"
+#include "analysis/report/report_slices.h"
+#include "analysis/run/summary_rows.h"
+#include "analysis/timeline/timeline.h"
+#include <math.h>
+
+struct ReportRun {
+    ReportSeries *series;
+    ReportPhases *phases;
+    TraceSink *slices; /* owned by the timeline */
+    Timeline *timeline;
+};
+
+ReportRun *report_run_new(const Experiment *experiment, const Ledger *ledger) {
+    ReportRun *run = g_new0(ReportRun, 1);
+    TimelineOptions options = {.plan = experiment->plan, .window = trace_window(0, INFINITY)};
+    run->series = report_series_new(experiment->plan, ledger);
+    run->phases = report_phases_new();
+    run->slices = report_slices_new(experiment->plan);
+    run->timeline = timeline_new(run->slices, &options);
+    report_slices_watch(run->slices, timeline_observer(run->timeline));
+    return run;
+}
+
+void report_run_free(ReportRun *run) {
+    if (run == NULL)
+        return;
+    timeline_free(run->timeline);
+    report_phases_free(run->phases);
+    report_series_free(run->series);
+    g_free(run);
+}
+
+void report_run_observe(ReportRun *run, GPtrArray *observers) {
+    Observer *timeline = timeline_observer(run->timeline);
+    timeline->sample = NULL; /* its counters are not shown */
+    g_ptr_array_add(observers, report_series_observer(run->series));
+    g_ptr_array_add(observers, report_phases_observer(run->phases));
+    g_ptr_array_add(observers, timeline);
+}
+
+static void add_timeline(ReportPage *page, const ReportRun *run, double end_s) {
+    g_autofree char *slices = report_slices_json(run->slices, run->series);
+    g_autofree char *phases = report_phases_json(run->phases, end_s);
+    report_page_section(
+        page, "timelines", "Timeline",
+        "Drag to move; the wheel with Ctrl, the buttons, or + and - on the keyboard "
+        "zoom; arrow keys move; 0 shows everything.");
+    report_page_item(page, slices);
+    if (report_phases_count(run->phases) > 0)
+        report_page_item(page, phases);
+}
+
+static char *subtitle_of(const Experiment *experiment) {
+    return g_strdup_printf("%u of %u %s, %s grain, seed %" G_GUINT64_FORMAT,
+                           experiment->plan->clusters_used, platform_clusters(experiment->platform),
+                           experiment->policy->mode == MODE_WAFER ? "wafers" : "clusters",
+                           summary_grain_name(experiment->policy->grain), experiment->seed);
+}
+
+gboolean report_run_write(ReportRun *run, const SummaryInput *summary, const char *path,
+                          GError **error) {
+    const Experiment *experiment = summary->experiment;
+    double end_s = summary->ledger->end_s;
+    g_autofree char *title = summary_plan_line(experiment);
+    g_autofree char *subtitle = subtitle_of(experiment);
+    g_autofree char *resolved = experiment_write(experiment);
+    g_autoptr(ReportPage) page = report_page_new(title, subtitle);
+    if (!timeline_finish(run->timeline, end_s, error))
+        return FALSE;
+    report_series_finish(run->series);
+    report_run_overview(page, summary);
+    report_run_latencies(page, summary);
+    report_run_load(page, summary, run->series);
+    report_run_machine(page, summary, run->series);
+    add_timeline(page, run, end_s);
+    report_run_tables(page, summary);
+    report_page_section(page, "experiment", "Experiment",
+                        "The same bytes come of it again: infergrid simulate takes this file.");
+    report_page_text(page, "experiment.yaml, resolved", resolved);
+    return report_page_write(page, path, error);
+}
