@@ -42,8 +42,10 @@ commands=(simulate check explain operator reproduce roofline help completion man
 
 @test "every option of simulate states its default" {
     infergrid simulate --help
-    equal "$(grep -c -- ' --[a-z]' <<<"${output%%Example:*}")" 17
-    equal "$(tr -s ' \n' ' ' <<<"$output" | grep -o '(default: [^)]*)' | wc -l)" 16
+    options=$(grep -c -- ' --[a-z]' <<<"${output%%Example:*}")
+    [ "$options" -gt 10 ]
+    # all but --help
+    equal "$(tr -s ' \n' ' ' <<<"$output" | grep -o '(default: [^)]*)' | wc -l)" $((options - 1))
     contains "$output" 'infergrid simulate demo.yaml --set policy.decode.slots=8'
 }
 
