@@ -251,7 +251,7 @@ static gboolean is_small(const MeshRunSpec *spec, gboolean crowded, GError **err
     if (!crowded && (guint64)spec->grid.columns * spec->grid.rows <= MESH_EVENTS_CORES_MAX)
         return TRUE;
     return set_error(error, INPUT_ERROR_CONFLICT,
-                     g_strdup_printf("--timeline: shows at most %u cores and %u stretches of their "
+                     g_strdup_printf("--timeline: shows at most %d cores and %d stretches of their "
                                      "time, which %u × %u cores exceed",
                                      MESH_EVENTS_CORES_MAX, MESH_EVENTS_MAX, spec->grid.columns,
                                      spec->grid.rows));

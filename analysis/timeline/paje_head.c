@@ -68,7 +68,7 @@ static void put_types(TextFile *file) {
         {PAJE_DEFINE_LINK, PAJE_PHASE " System Group Group \"phase\""},
     };
     for (gsize i = 0; i < G_N_ELEMENTS(types); i++)
-        put_line(file, g_strdup_printf("%u %s\n", types[i].event, types[i].rest));
+        put_line(file, g_strdup_printf("%d %s\n", types[i].event, types[i].rest));
 }
 
 /* "red green blue", each from 0 to 1. Caller frees. */
@@ -86,12 +86,12 @@ void paje_head_write(TextFile *file, const GPtrArray *values, const GPtrArray *v
     put_types(file);
     for (guint i = 0; i < values->len; i++) {
         g_autofree char *tint = colour(i);
-        put_line(file, g_strdup_printf("%u v%u " PAJE_STATE " \"%s\" \"%s\"\n", PAJE_DEFINE_VALUE,
+        put_line(file, g_strdup_printf("%d v%u " PAJE_STATE " \"%s\" \"%s\"\n", PAJE_DEFINE_VALUE,
                                        i, (char *)values->pdata[i], tint));
     }
     for (guint i = 0; i < variables->len; i++) {
         g_autofree char *tint = colour(i);
-        put_line(file, g_strdup_printf("%u c%u Group \"%s\" \"%s\"\n", PAJE_DEFINE_VARIABLE, i,
+        put_line(file, g_strdup_printf("%d c%u Group \"%s\" \"%s\"\n", PAJE_DEFINE_VARIABLE, i,
                                        (char *)variables->pdata[i], tint));
     }
 }

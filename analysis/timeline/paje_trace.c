@@ -60,8 +60,9 @@ static guint name_number(NameTable *table, const char *name) {
     return table->names->len - 1;
 }
 
-static void G_GNUC_PRINTF(4, 5)
-    add_line(PajeTrace *trace, gint64 date_ns, gint64 rank, const char *format, ...) {
+static void add_line(PajeTrace *trace, gint64 date_ns, gint64 rank, const char *format, ...)
+    G_GNUC_PRINTF(4, 5);
+static void add_line(PajeTrace *trace, gint64 date_ns, gint64 rank, const char *format, ...) {
     char line[LINE_SORTER_LINE_MAX];
     va_list values;
     va_start(values, format);
@@ -91,10 +92,10 @@ static void put_slice(PajeTrace *trace, const TraceEvent *event) {
     guint value = name_number(&trace->values, event->name);
     put_details(details, event);
     add_line(trace, event->start_ns, length_ns == 0 ? RANK_INSTANT : RANK_PUSH - length_ns,
-             "%u " PAJE_DATE " " PAJE_STATE " " LANE " v%u \"%s\"\n", PAJE_PUSH,
+             "%d " PAJE_DATE " " PAJE_STATE " " LANE " v%u \"%s\"\n", PAJE_PUSH,
              PAJE_SECONDS(event->start_ns), event->process, event->thread, value, details);
     add_line(trace, event->end_ns, length_ns == 0 ? RANK_INSTANT : RANK_POP,
-             "%u " PAJE_DATE " " PAJE_STATE " " LANE "\n", PAJE_POP, PAJE_SECONDS(event->end_ns),
+             "%d " PAJE_DATE " " PAJE_STATE " " LANE "\n", PAJE_POP, PAJE_SECONDS(event->end_ns),
              event->process, event->thread);
 }
 
@@ -102,7 +103,7 @@ static void put_mark(PajeTrace *trace, const TraceEvent *event) {
     char details[DETAILS_MAX];
     put_details(details, event);
     add_line(trace, event->start_ns, RANK_OTHER,
-             "%u " PAJE_DATE " " PAJE_MARKS " " LANE " \"%s\" \"%s\"\n", PAJE_MARK,
+             "%d " PAJE_DATE " " PAJE_MARKS " " LANE " \"%s\" \"%s\"\n", PAJE_MARK,
              PAJE_SECONDS(event->start_ns), event->process, event->thread, event->name, details);
 }
 
@@ -111,7 +112,7 @@ static void put_counter(PajeTrace *trace, const TraceEvent *event) {
         char name[DETAILS_MAX];
         g_snprintf(name, sizeof name, "%s (%s)", event->name, event->arguments[i].key);
         add_line(trace, event->start_ns, RANK_OTHER,
-                 "%u " PAJE_DATE " c%u " GROUP " %" G_GUINT64_FORMAT "\n", PAJE_SET,
+                 "%d " PAJE_DATE " c%u " GROUP " %" G_GUINT64_FORMAT "\n", PAJE_SET,
                  PAJE_SECONDS(event->start_ns), name_number(&trace->variables, name),
                  event->process, event->arguments[i].value);
     }
@@ -121,7 +122,7 @@ static void put_counter(PajeTrace *trace, const TraceEvent *event) {
 static void put_link(PajeTrace *trace, PajeEvent end, const TraceEvent *event, const char *type,
                      const char *container, guint link) {
     add_line(trace, event->start_ns, end == PAJE_LINK_END ? RANK_LINK_END : RANK_OTHER,
-             "%u " PAJE_DATE " %s " PAJE_SYSTEM " %s \"%s\" \"%u\"\n", end,
+             "%d " PAJE_DATE " %s " PAJE_SYSTEM " %s \"%s\" \"%u\"\n", end,
              PAJE_SECONDS(event->start_ns), type, container, event->name, link);
 }
 
@@ -207,7 +208,8 @@ static int compare_containers(gconstpointer a, gconstpointer b) {
     return (left->thread > right->thread) - (left->thread < right->thread);
 }
 
-static void G_GNUC_PRINTF(2, 3) write_line(PajeTrace *trace, const char *format, ...) {
+static void write_line(PajeTrace *trace, const char *format, ...) G_GNUC_PRINTF(2, 3);
+static void write_line(PajeTrace *trace, const char *format, ...) {
     va_list values;
     va_start(values, format);
     g_autofree char *line = g_strdup_vprintf(format, values);
@@ -216,15 +218,15 @@ static void G_GNUC_PRINTF(2, 3) write_line(PajeTrace *trace, const char *format,
 }
 
 static void create_containers(PajeTrace *trace) {
-    write_line(trace, "%u 0 " PAJE_SYSTEM " System 0 \"timeline\"\n", PAJE_CREATE);
+    write_line(trace, "%d 0 " PAJE_SYSTEM " System 0 \"timeline\"\n", PAJE_CREATE);
     for (guint i = 0; i < trace->groups->len; i++) {
         const Container *group = &g_array_index(trace->groups, Container, i);
-        write_line(trace, "%u 0 " GROUP " Group " PAJE_SYSTEM " \"%s\"\n", PAJE_CREATE,
+        write_line(trace, "%d 0 " GROUP " Group " PAJE_SYSTEM " \"%s\"\n", PAJE_CREATE,
                    group->process, group->name);
     }
     for (guint i = 0; i < trace->lanes->len; i++) {
         const Container *lane = &g_array_index(trace->lanes, Container, i);
-        write_line(trace, "%u 0 " LANE " Lane " GROUP " \"%s\"\n", PAJE_CREATE, lane->process,
+        write_line(trace, "%d 0 " LANE " Lane " GROUP " \"%s\"\n", PAJE_CREATE, lane->process,
                    lane->thread, lane->process, lane->name);
     }
 }
@@ -232,13 +234,13 @@ static void create_containers(PajeTrace *trace) {
 static void destroy_containers(PajeTrace *trace) {
     for (guint i = 0; i < trace->lanes->len; i++) {
         const Container *lane = &g_array_index(trace->lanes, Container, i);
-        write_line(trace, "%u " PAJE_DATE " Lane " LANE "\n", PAJE_DESTROY,
+        write_line(trace, "%d " PAJE_DATE " Lane " LANE "\n", PAJE_DESTROY,
                    PAJE_SECONDS(trace->end_ns), lane->process, lane->thread);
     }
     for (guint i = 0; i < trace->groups->len; i++)
-        write_line(trace, "%u " PAJE_DATE " Group " GROUP "\n", PAJE_DESTROY,
+        write_line(trace, "%d " PAJE_DATE " Group " GROUP "\n", PAJE_DESTROY,
                    PAJE_SECONDS(trace->end_ns), g_array_index(trace->groups, Container, i).process);
-    write_line(trace, "%u " PAJE_DATE " System " PAJE_SYSTEM "\n", PAJE_DESTROY,
+    write_line(trace, "%d " PAJE_DATE " System " PAJE_SYSTEM "\n", PAJE_DESTROY,
                PAJE_SECONDS(trace->end_ns));
 }
 
