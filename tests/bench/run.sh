@@ -90,28 +90,50 @@ if [ -x "$BENCH_PROGRAMS/bench_gemm" ]; then
     OPENBLAS_NUM_THREADS=1 "$BENCH_PROGRAMS/bench_gemm"
 fi
 
-# sweep WORKERS: runs a second of the closed batch under 60 settings, each a process of its own.
+# sweep WORKERS: the closed batch under 180 settings, each a process of its own; runs a second in
+# $rate, and a second of processor time, all processes together, in $per_core.
 sweep() {
-    local start=$EPOCHREALTIME
-    "$INFERGRID" sweep closed_batch.yaml --vary policy.decode.tp=1,2,4 \
-        --vary policy.decode.slots=5:24:1 -q -j "$1" >/dev/null
-    calc "$EPOCHREALTIME" "$start" '60 / (a - b)'
+    local seconds TIMEFORMAT='%R %U %S'
+    seconds=$({ time "$INFERGRID" sweep closed_batch.yaml --vary policy.decode.tp=1,2,4 \
+        --vary policy.decode.slots=5:64:1 -q -j "$1" >/dev/null; } 2>&1)
+    rate=$(awk '{ printf "%.3f", 180 / $1 }' <<<"$seconds")
+    per_core=$(awk '{ printf "%.3f", 180 / ($2 + $3) }' <<<"$seconds")
 }
-sweep 2 >/dev/null # operators' times into the cache
-one=$(sweep 1)
-two=$(sweep 2)
-say 'closed batch, 60 settings, one worker: runs a second' "$one" 1/s
-say 'closed batch, 60 settings: two workers against one' "$(calc "$two" "$one" 'a / b')" ''
+sweep 2 # operators' times into the cache
+sweep 1
+one=$rate
+say 'closed batch, 180 settings, one worker: runs a second' "$one" 1/s
+say 'closed batch, 180 settings: runs a second of processor time' "$per_core" 1/s
+sweep 2
+say 'closed batch, 180 settings: two workers against one' "$(calc "$rate" "$one" 'a / b')" ''
 
-# What guided simulates of the closed batch's space, in engine operations, against all of it.
-search() {
-    "$INFERGRID" search "$experiments/search.yaml" -m "$1" -q --json >"$work/search.json"
-    jq -r "$2" "$work/search.json"
+# searched NAME EXPERIMENT OBJECTIVE: what guided simulates, in engine operations, against all. The
+# second search takes from the first one's store what it would simulate, and counts it all the same.
+searched() {
+    local found method
+    for method in exhaustive guided; do
+        "$INFERGRID" search "$2" -m $method --objective "$3" --store "$work/store" -q --json \
+            >"$work/$method.json"
+        found=$(jq -c '[.best.candidate, (.front // [] | map(.candidate))]' "$work/$method.json")
+        printf '%s\n' "$found" >"$work/$method.found"
+    done
+    say "search of $1, $3: events, guided / exhaustive" \
+        "$(jq -s '.[0].space.events / .[1].space.events' "$work/guided.json" "$work/exhaustive.json")" ratio
+    say "search of $1, $3: the same best and front" \
+        "$(cmp -s "$work/guided.found" "$work/exhaustive.found" && echo yes || echo no)" ''
 }
-all=$(search exhaustive .space.events)
-best=$(jq .best.candidate "$work/search.json")
-start=$EPOCHREALTIME
-guided=$(search guided .space.events)
-say 'search of the closed batch, guided: wall' "$(calc "$EPOCHREALTIME" "$start" 'a - b')" s
-say 'search of the closed batch: events of guided against exhaustive' "$(calc "$guided" "$all" 'a / b')" ratio
-say 'search of the closed batch: guided finds the best of exhaustive' "$([ "$(jq .best.candidate "$work/search.json")" = "$best" ] && echo yes || echo no)" ''
+# guided_wall WORKERS
+guided_wall() {
+    local start=$EPOCHREALTIME
+    "$INFERGRID" search "$experiments/search.yaml" -q -j "$1" >/dev/null
+    calc "$EPOCHREALTIME" "$start" 'a - b'
+}
+one=$(guided_wall 1)
+two=$(guided_wall 2)
+say 'search of the closed batch, guided: wall, one worker' "$one" s
+say 'search of the closed batch, guided: two workers against one' "$(calc "$one" "$two" 'a / b')" ''
+searched 'the closed batch' "$experiments/search.yaml" throughput
+rm "$work/store"
+for objective in throughput goodput_rate goodput throughput,ttft_p99; do
+    searched 'an open load' planning "$objective"
+done
