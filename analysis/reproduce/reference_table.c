@@ -75,6 +75,15 @@ guint reference_table_rows(const ReferenceTable *table) {
     return table->lines->len;
 }
 
+const char *reference_table_column(const ReferenceTable *table, guint column) {
+    return column < g_strv_length(table->header) ? table->header[column] : NULL;
+}
+
+gboolean reference_table_error(const ReferenceTable *table, guint row, GError **error,
+                               const char *what) {
+    return fail(table, g_array_index(table->lines, Line, row).number, error, what);
+}
+
 const char *reference_table_text(const ReferenceTable *table, guint row, const char *column,
                                  GError **error) {
     const Line *line = &g_array_index(table->lines, Line, row);

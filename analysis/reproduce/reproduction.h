@@ -1,50 +1,74 @@
-/* A published table of operator times beside simulated ones, cell by cell. What was published is
- * read from analysis/reference and is compared, never simulated from. */
+/* A published table beside simulated figures, cell by cell: the one shape that every reproduced
+ * table and figure has. What was published is read from analysis/reference and is compared, never
+ * simulated from. */
 #ifndef ANALYSIS_REPRODUCTION_H
 #define ANALYSIS_REPRODUCTION_H
 
-#include "analysis/operators/operator_run.h"
+#include <glib.h>
 
-typedef enum { TABLE_LINEAR, TABLE_ATTENTION, N_PUBLISHED_TABLES } PublishedTable;
-extern const char *const published_table_names[]; /* "table8", "table9", NULL-terminated */
+typedef enum {
+    CELL_CALIBRATED = 1 << 0,   /* a number of the model was fitted to it: no prediction */
+    CELL_UNEXPLAINED = 1 << 1,  /* no model of this kind gives it, as the note says; it counts */
+    CELL_CONTRADICTED = 1 << 2, /* other published figures deny it, as the note says; left out */
+} CellMark;
 
-typedef struct PublishedCell {
-    const char *name;    /* "FP32", "mt"; borrowed from the reproduction */
-    guint64 row, column; /* table 8: S and outputs; table 9: heads and S */
-    double published_s, simulated_s;
-    gboolean calibrated;     /* a number of the platform was fitted to it */
-    const char *unexplained; /* why no model of this kind gives it; NULL: it might. Static text */
-    OperatorSpec spec;
-} PublishedCell;
+/* A published figure and what was simulated for it. A figure is a number, or "out of memory", or
+ * missing: NaN without 'oom'. All texts are borrowed from the reproduction or static. */
+typedef struct ReproducedCell {
+    const char *series; /* what errors are summed up by: "FP16", "WaferLLM" */
+    const char *row, *column;
+    const char *unit;
+    double published, simulated;
+    gboolean published_oom, simulated_oom;
+    guint marks;        /* CellMark */
+    const char *note;   /* of its marks, or why it is not simulated; NULL: none */
+    const char *detail; /* how it was simulated; NULL: nothing to tell */
+} ReproducedCell;
+
+/* Something that a paper says and simulations keep or do not, 'of' times looked at. */
+typedef struct ReproducedClaim {
+    const char *text, *found; /* found: what was simulated; NULL: nothing to tell */
+    guint of, kept;
+} ReproducedClaim;
 
 typedef struct Reproduction {
-    PublishedTable table;
-    GPtrArray *names; /* char * */
-    GArray *cells;    /* PublishedCell, in the order of the file */
-    guint n_columns;
+    const char *name, *paper, *title; /* static texts: "table8", "THInfer" … */
+    gboolean derived;                 /* it follows from another table and counts with that one */
+    double margin;                    /* by what share published figures must differ for their
+                                         order to be a claim */
+    GArray *cells;                    /* ReproducedCell */
+    GArray *claims;                   /* ReproducedClaim */
+    GPtrArray *remarks;               /* const char *: what holds for the whole table */
+    GStringChunk *texts;
 } Reproduction;
-
-/* Reads the table and simulates every cell. */
-Reproduction *reproduction_new(PublishedTable table, const Platform *platform, GError **error);
+Reproduction *reproduction_new(const char *name);
 void reproduction_free(Reproduction *reproduction);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Reproduction, reproduction_free)
 
-/* Relative error of a cell, with its sign. */
-double reproduction_error(const PublishedCell *cell);
+/* A text that lives as long as the reproduction. */
+const char *reproduction_text(Reproduction *reproduction, const char *format, ...)
+    G_GNUC_PRINTF(2, 3);
+void reproduction_add(Reproduction *reproduction, ReproducedCell cell);
+const ReproducedCell *reproduction_cell(const Reproduction *reproduction, guint index);
+/* Adds the claims that the cells themselves make: in which order the series stand in each row and
+ * column where they differ by more than 'margin', and where memory does not suffice. */
+void reproduction_judge(Reproduction *reproduction);
 
+/* Relative error with its sign; NaN where either figure is no number. */
+double reproduced_cell_error(const ReproducedCell *cell);
+/* Whether its error is one of a prediction: unmarked and unexplained cells. */
+gboolean reproduced_cell_counts(const ReproducedCell *cell);
+
+/* Errors in magnitude of predicted cells; NaN where there are none. */
 typedef struct ErrorSummary {
+    const char *series, *unit; /* NULL: of all */
     guint cells;
-    double median, mean, worst; /* of the magnitudes */
-    guint above_20_percent;
+    double median, worst;
 } ErrorSummary;
-/* Of the predicted cells: those that nothing was calibrated on, the unexplained ones included. */
-ErrorSummary reproduction_errors(const Reproduction *reproduction);
-
-/* Pairs of cells that the paper's conclusions rest on: FP16 before FP32 (table 8), MT before Flash
- * before unfused attention (table 9). How many there are and how many keep their order. */
-typedef struct OrderingSummary {
-    guint pairs, kept;
-} OrderingSummary;
-OrderingSummary reproduction_orderings(const Reproduction *reproduction);
+/* ErrorSummary for each series and unit that has predicted cells, in order of appearance. The
+ * caller unrefs. */
+GArray *reproduction_errors(const Reproduction *reproduction);
+/* Over some reproductions. */
+ErrorSummary reproduction_error_of(const Reproduction *const *reproductions, guint n);
 
 #endif

@@ -183,17 +183,38 @@ Experiment *experiment_load(const char *path, const char *const *overrides, GErr
     return experiment_load_beside(NULL, path, overrides, error);
 }
 
+static ExperimentFile *file_load(const char *path, const char *const *overrides, GError **error) {
+    g_autofree char *found = data_file_find(path, NULL, "experiments");
+    return experiment_file_load(found == NULL ? path : found, overrides, error);
+}
+
+static Experiment *experiment_new(void) {
+    Experiment *experiment = g_new0(Experiment, 1);
+    experiment->warnings = g_ptr_array_new_with_free_func(g_free);
+    return experiment;
+}
+
 Experiment *experiment_load_beside(const Experiment *known, const char *path,
                                    const char *const *overrides, GError **error) {
-    g_autofree char *found = data_file_find(path, NULL, "experiments");
-    g_autoptr(ExperimentFile) file =
-        experiment_file_load(found == NULL ? path : found, overrides, error);
+    g_autoptr(ExperimentFile) file = file_load(path, overrides, error);
     if (file == NULL) {
         return NULL;
     }
-    g_autoptr(Experiment) experiment = g_new0(Experiment, 1);
-    experiment->warnings = g_ptr_array_new_with_free_func(g_free);
+    g_autoptr(Experiment) experiment = experiment_new();
     return experiment_resolve(experiment, file, known, error) ? g_steal_pointer(&experiment) : NULL;
+}
+
+Experiment *experiment_load_unplanned(const char *path, const char *const *overrides,
+                                      GError **error) {
+    g_autoptr(ExperimentFile) file = file_load(path, overrides, error);
+    if (file == NULL) {
+        return NULL;
+    }
+    g_autoptr(Experiment) experiment = experiment_new();
+    return sections_read(experiment, file, error) &&
+                   workload_count(experiment, NULL, file->sections[SECTION_WORKLOAD], error)
+               ? g_steal_pointer(&experiment)
+               : NULL;
 }
 
 WaferTimes *experiment_wafer_times(const Experiment *experiment, GError **error) {

@@ -36,6 +36,10 @@ Experiment *experiment_load(const char *path, const char *const *overrides, GErr
  * same workload and seed it is not read once more. */
 Experiment *experiment_load_beside(const Experiment *known, const char *path,
                                    const char *const *overrides, GError **error);
+/* Without a plan ('plan' is NULL, and the policy's own is not looked at), for whoever looks for
+ * one: the sections and the facts of the workload. */
+Experiment *experiment_load_unplanned(const char *path, const char *const *overrides,
+                                      GError **error);
 void experiment_free(Experiment *experiment);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Experiment, experiment_free)
 

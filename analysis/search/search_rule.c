@@ -21,8 +21,7 @@ static char *readings_text(AnalyticSwitches switches) {
         switches.kv_width == ANALYTIC_KV_HEADS ? "kv_heads * head_dim" : "hidden");
 }
 
-/* FALSE, with 'why', where the rule has no plan. */
-static gboolean apply(SearchRule *rule, const Experiment *experiment) {
+char **search_rule_settings(const Experiment *experiment, char **why) {
     const WorkloadFacts *facts = &experiment->facts;
     double requests = (double)facts->requests;
     AnalyticInputs inputs = {.model = experiment->model,
@@ -34,12 +33,10 @@ static gboolean apply(SearchRule *rule, const Experiment *experiment) {
     g_autoptr(GError) error = NULL;
     g_auto(AnalyticPlan) plan = {0};
 
-    if (analytic_rule(&inputs, &plan, &error)) {
-        rule->settings = g_strdupv(plan.point.settings);
-        return TRUE;
-    }
-    rule->why = g_strdup(error->message);
-    return FALSE;
+    if (analytic_rule(&inputs, &plan, &error))
+        return g_strdupv(plan.point.settings);
+    *why = g_strdup(error->message);
+    return NULL;
 }
 
 static gboolean simulate(SearchRule *rule, const SearchSetup *setup, GError **error) {
@@ -65,7 +62,8 @@ SearchRule *search_rule_new(const SearchSetup *setup, GError **error) {
     if (experiment == NULL)
         return NULL;
     rule->readings = readings_text(search_spec_analytic(experiment->search));
-    if (apply(rule, experiment) && !simulate(rule, setup, error))
+    rule->settings = search_rule_settings(experiment, &rule->why);
+    if (rule->settings != NULL && !simulate(rule, setup, error))
         return NULL;
     return g_steal_pointer(&rule);
 }

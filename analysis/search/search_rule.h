@@ -13,6 +13,10 @@ typedef struct SearchRule {
     Outcome outcome;
 } SearchRule;
 
+/* The settings of the rule's plan for an experiment's workload and machine; NULL and 'why' (the
+ * caller frees both) where it has none. */
+char **search_rule_settings(const Experiment *experiment, char **why);
+
 /* The rule's plan for the workload and machine of 'setup', simulated. NULL where the campaign
  * fails; a rule without a plan is none. */
 SearchRule *search_rule_new(const SearchSetup *setup, GError **error);

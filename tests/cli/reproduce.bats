@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Published tables beside simulated ones.
+# Published tables beside simulated ones: THInfer's operators, and how any table is told.
 bats_require_minimum_version 1.5.0
 load common
 
@@ -10,61 +10,240 @@ published() {
         "$INFERGRID_SOURCE/analysis/reference/$1"
 }
 
-@test "table VIII within its aims, FP16 before FP32 everywhere" {
-    infergrid reproduce table8 --json -o table8
+# The only table of the output: a jq expression over it holds.
+holds() {
+    jq -e ".tables[0] | $1" <<<"$output"
+}
+
+# A table of serving experiments of our own, of which all but the figures is made here; the arguments
+# are lines of the reference.
+serving() {
+    { echo 'system,model,prompt,tokens_per_s' && printf '%s\n' "$@"; } >table5_end_to_end.csv
+    cat >table5.yaml <<'YAML'
+version: 1
+figure: tokens_per_s
+unit: tokens/s
+margin: 20 %
+series: system
+row: model
+columns: [prompt]
+cases:
+  system:
+    whole:
+      experiment: closed_batch
+      label: THInfer, 8 processors
+      plan: rule
+    small:
+      experiment: closed_batch
+      halve: [policy.decode.slots, workload.synthetic.requests]
+      set: [policy.decode.slots=64]
+  model:
+    7B: {set: [model=llama-2-7b]}
+    70B: {set: [model=llama-2-70b]}
+  prompt:
+    512: {set: [workload.synthetic.prompt.tokens=512, workload.synthetic.requests=32]}
+YAML
+}
+
+@test "without a name: what there is" {
+    infergrid reproduce
     equal "$status" 0
-    cmp table8/result.json <(printf '%s\n' "$output")
-    jq -e '.predicted.cells == 42 and .predicted.median_error <= 0.07
-        and .predicted.above_20_percent <= 4 and .predicted.worst_error <= 0.4
-        and .orderings == {pairs: 28, kept: 28}' <<<"$output"
+    for name in table3 table8 table9 figure11 figure12 wafer-table{2..8} wafer-figure{9,10}; do
+        contains "$output" "  $name "
+    done
+}
+
+@test "table VIII within its aims, FP16 before FP32 everywhere" {
+    infergrid reproduce table8 --json
+    equal "$status" 0
+    holds '.predicted | .cells == 42 and .median_error <= 0.07 and .worst_error <= 0.4'
+    holds '[.cells[] | select((.calibrated | not) and (.error | fabs) > 0.2)] | length <= 4'
+    holds '.claims[0] | [.of, .kept] == [28, 28]'
 }
 
 @test "table IX within its aims, MT before Flash before unfused everywhere" {
     infergrid reproduce table9 --json
     equal "$status" 0
-    jq -e '.predicted.cells == 44 and .predicted.median_error <= 0.10
-        and .predicted.worst_error <= 0.27 and .orderings == {pairs: 32, kept: 32}' <<<"$output"
+    holds '.predicted | .cells == 44 and .median_error <= 0.10 and .worst_error <= 0.27'
+    holds '.claims[0] | [.of, .kept] == [48, 48]'
+}
+
+@test "table III: the counts of the simulated schedules are the published formulae" {
+    infergrid reproduce table3 --json
+    equal "$status" 0
+    holds '.claims | length == 8 and all(.of == 8 and .kept == 8)'
+    holds '[.claims[] | select(.claim == "flash, Q DMA: S/Mc") | .found | split(" ") |
+        map(tonumber)] | .[0] | . == sort and .[0] < .[7]'
+    sed 's:K broadcast,1,:K broadcast,S/Mc,:' \
+        "$INFERGRID_SOURCE/analysis/reference/table3_io_counts.csv" >table3_io_counts.csv
+    infergrid reproduce table3 --json
+    holds '[.claims[] | select(.kept < .of)] | length == 1'
 }
 
 @test "every published figure stands in the results, once" {
-    infergrid reproduce table8 -o table8
-    infergrid reproduce table9 -o table9
-    cmp <(published table8_linear.csv) \
-        <(tail -n +2 table8/result.csv | awk -F, '{ print $1 "," $2 "," $3 "," $4 * 1000 }')
-    cmp <(published table9_attention.csv) \
-        <(tail -n +2 table9/result.csv | awk -F, '{ print $1 "," $2 "," $3 "," $4 * 1000 }')
+    infergrid reproduce table8,table9 -o both
+    for pair in table8:table8_linear table9:table9_attention; do
+        cmp <(published "${pair#*:}.csv") <(jq -r --arg t "${pair%%:*}" '.tables[] |
+            select(.table == $t) | .cells[] | [.series, (.row | scan("[0-9]+")),
+            (.column | scan("[0-9]+")), .published] | join(",")' both/result.json)
+    done
+    equal "$(wc -l <both/result.csv)" 105
+}
+
+@test "medians and worst errors follow from the cells of the CSV" {
+    infergrid reproduce table8,table9,wafer-table5 -o some
+    python3 - some <<'PYTHON'
+import csv, json, statistics, sys
+
+rows = list(csv.DictReader(open(sys.argv[1] + "/result.csv", encoding="utf-8")))
+result = json.load(open(sys.argv[1] + "/result.json", encoding="utf-8"))
+
+
+def errors(keep):
+    return [abs(float(row["simulated"]) / float(row["published"]) - 1) for row in rows
+            if row["calibrated"] == row["contradicted"] == "no" and keep(row)]
+
+
+def same(summary, found):
+    assert summary["cells"] == len(found) > 0
+    assert abs(summary["median_error"] - statistics.median(found)) < 1e-12
+    assert abs(summary["worst_error"] - max(found)) < 1e-12
+
+
+for table in result["tables"]:
+    same(table["predicted"], errors(lambda row: row["table"] == table["table"]))
+    for series in table["predicted"]["series"]:
+        same(series, errors(lambda row: row["table"] == table["table"] and
+                            row["series"] == series["series"] and row["unit"] == series["unit"]))
+same(result["predicted"], errors(lambda row: True))
+PYTHON
 }
 
 @test "calibrated and unexplained cells are marked" {
     infergrid reproduce table8 --json
-    equal "$(jq -c '[.cells[] | select(.calibrated) | .s] | unique' <<<"$output")" '[1024]'
-    equal "$(jq '[.cells[] | select(.unexplained)] | length' <<<"$output")" 5
+    equal "$(jq -c '[.tables[0].cells[] | select(.calibrated) | .row] | unique' <<<"$output")" \
+        '["S 1024"]'
+    equal "$(jq '[.tables[0].cells[] | select(.unexplained)] | length' <<<"$output")" 5
     infergrid reproduce table9
-    contains "$output" 'c  the platform'
+    contains "$output" 'c  calibrated on it'
     contains "$output" 'S mod 1536 = 1024'
 }
 
+@test "figures 11 and 12 follow from tables VIII and IX and do not count again" {
+    infergrid reproduce table8,table9,figure11,figure12 --json
+    equal "$status" 0
+    jq -e '.predicted.cells == 86 and ([.tables[] | select(.derived) | .table] ==
+        ["figure11", "figure12"])' <<<"$output"
+    # The paper's own words: 70.20 % and 63.11 % are printed for the largest operator; the latter
+    # does not follow from table VIII.
+    jq -e '[.tables[2].cells[] | select(.row == "S 8192" and .column == "4096 outputs") |
+        .published | . * 100 | round] == [6311, 7020]' <<<"$output"
+    jq -e '.tables as [$t8, $t9, $f11, $f12] | [range(56)] | all(. as $i |
+        $f11.cells[$i].simulated / $f11.cells[$i].published *
+        $t8.cells[$i].simulated / $t8.cells[$i].published - 1 | fabs < 1e-9)' <<<"$output"
+    jq -e '[.tables[3].claims[] | select(.claim | startswith("3.0x")) | .kept] == [0]' <<<"$output"
+}
+
 @test "a cell is what the operator command says" {
-    infergrid reproduce table8 --json
-    cell=$(jq '.cells[] | select(.name == "FP16" and .s == 4096 and .outputs == 768)
-        | .simulated_s' <<<"$output")
+    infergrid reproduce table8,table9 --json
+    linear=$(jq '.tables[0].cells[] | select(.series == "FP16" and .row == "S 4096" and
+        .column == "768 outputs") | .simulated' <<<"$output")
+    attention=$(jq '.tables[1].cells[] | select(.series == "flash" and .row == "32 heads" and
+        .column == "S 1536") | .simulated' <<<"$output")
     infergrid operator gemm -M 4096 -K 4096 -N 768 --json
-    equal "$(jq .latency_s <<<"$output")" "$cell"
-    infergrid reproduce table9 --json
-    cell=$(jq '.cells[] | select(.name == "flash" and .heads == 32 and .s == 1536)
-        | .simulated_s' <<<"$output")
+    jq -en --argjson a "$(jq .latency_s <<<"$output")" --argjson b "$linear" \
+        '($a * 1000 / $b - 1 | fabs) < 1e-12'
     infergrid operator attention --heads 32 --new 1536 --batch 4 --variant flash --json
-    jq -en --argjson a "$(jq .latency_s <<<"$output")" --argjson b "$cell" \
-        '($a / $b - 1 | fabs) < 1e-9'
+    jq -en --argjson a "$(jq .latency_s <<<"$output")" --argjson b "$attention" \
+        '($a * 1000 / $b - 1 | fabs) < 1e-9'
 }
 
 @test "another machine gives other times: nothing is copied from the figures" {
     sed 's/ddr_bandwidth: 30 GB/ddr_bandwidth: 60 GB/' \
         "$INFERGRID_SOURCE/platforms/mt3000.yaml" >fast.yaml
     infergrid reproduce table8 --json
-    before=$(jq '[.cells[].simulated_s] | add' <<<"$output")
+    before=$(jq '[.tables[0].cells[].simulated] | add' <<<"$output")
     infergrid reproduce table8 --platform fast.yaml --json
     equal "$status" 0
-    jq -en --argjson a "$before" --argjson b "$(jq '[.cells[].simulated_s] | add' <<<"$output")" \
-        '$b < 0.8 * $a'
+    jq -en --argjson a "$before" \
+        --argjson b "$(jq '[.tables[0].cells[].simulated] | add' <<<"$output")" '$b < 0.8 * $a'
+}
+
+@test "experiments: the figure of the command, the rule's plan, out of memory as an outcome" {
+    serving whole,7B,512,1000 small,7B,512,500 small,70B,512,OOM whole,70B,512,64
+    infergrid reproduce table5 --json
+    equal "$status" 0
+    holds '[.cells[] | [.series, .published]] == [["THInfer, 8 processors", 1000], ["small", 500],
+        ["small", "OOM"], ["THInfer, 8 processors", 64]]'
+    holds '.cells[2] | .simulated == "OOM" and .error == null and (.detail | test("does not fit"))'
+    holds '.cells[0].detail | startswith("by the analytic rule")'
+    small=$(jq '.tables[0].cells[1].simulated' <<<"$output")
+    slots=$(jq -r '.tables[0].cells[1].detail | capture("slots (?<n>[0-9]+)").n' <<<"$output")
+    requests=$(jq -r '.tables[0].cells[1].detail | capture("requests (?<n>[0-9]+)").n' <<<"$output")
+    equal "$((slots / requests))" 2
+    infergrid simulate closed_batch --set "workload.synthetic.requests=$requests" \
+        --set "policy.decode.slots=$slots" --quiet --json
+    equal "$(jq .whole.output_token_throughput_per_s <<<"$output")" "$small"
+}
+
+@test "experiments: calibrated and contradicted cells are marked and left out" {
+    serving whole,7B,512,1000 small,7B,512,500 small,70B,512,OOM
+    cat >>table5.yaml <<'YAML'
+marks:
+  - {cells: "whole 7B *", mark: calibrated}
+  - {cells: "small * 512", mark: contradicted, reason: "its rates, elsewhere, differ"}
+YAML
+    infergrid reproduce table5 --json
+    equal "$status" 0
+    holds '.predicted.cells == 0 and .predicted.median_error == null'
+    holds '[.cells[:2][] | [.calibrated, .contradicted]] == [[true, false], [false, true]]'
+    infergrid reproduce table5
+    contains "$output" 'its rates, elsewhere, differ'
+    contains "$output" ' x'
+}
+
+@test "experiments: as many processes as one likes, the same bytes" {
+    serving whole,7B,512,1000 small,7B,512,500 small,70B,512,OOM
+    for jobs in 1 2; do
+        infergrid reproduce table5,table9 -j "$jobs" -o "with$jobs"
+        equal "$status" 0
+    done
+    cmp with1/result.json with2/result.json
+    cmp with1/result.csv with2/result.csv
+    cmp with1/claims.csv with2/claims.csv
+}
+
+@test "experiments: whatever is wrong in a table's file is told with its place" {
+    # EDIT (of sed) and what is said
+    while IFS='|' read -r edit says; do
+        serving whole,7B,512,1000 small,7B,512,500 small,70B,512,OOM
+        sed -i "$edit" table5.yaml
+        infergrid reproduce table5
+        equal "$status" 2
+        contains "$stderr" "$says"
+    done <<'CASES'
+s/^margin/margins/|table5.yaml:4:1: unknown key 'margins' (did you mean 'margin'?)
+s/row: model/row: modell/|table5.yaml:6:6: the reference data has no column 'modell' (did you mean 'model'?)
+s/\[prompt\]/[promt]/|table5.yaml:7:11: the reference data has no column 'promt' (did you mean 'prompt'?)
+s/    whole:/    hole:/|table5.yaml:10:5: no line of the reference data has 'hole' under 'system' (did you mean 'whole'?)
+s/plan: rule/plan: rules/|table5.yaml:13:13: unknown plan 'rules' (did you mean 'rule'?)
+s/policy.decode.slots=64/policy.decode.slotz=64/|unknown key 'slotz' (did you mean 'slots'?)
+s/policy.decode.slots=64/policy.decode.slots/|table5.yaml:17:13: expected KEY=VALUE, not 'policy.decode.slots'
+s/, workload.synthetic.requests\]/, workload.seed]/|table5.yaml:16:36: no setting of 'small 70B' gives 'workload.seed' a number to halve
+/  70B:/d|table5.yaml:15:7: there is no case for '70B' of column 'model'
+s/experiment: closed_batch/experiment: close_batch/|close_batch
+CASES
+}
+
+@test "a picture of simulated over published" {
+    command -v gnuplot >/dev/null || skip 'gnuplot is not here'
+    infergrid reproduce table8,wafer-table6 --plot -o drawn
+    equal "$status" 0
+    for name in table8 wafer-table6 'within 20 %' 'simulated over published'; do
+        grep -q ">$name<" drawn/plot.svg
+    done
+    equal "$(head -c 5 drawn/plot.pdf)" '%PDF-'
+    infergrid reproduce table8 --plot
+    equal "$status" 2
+    contains "$stderr" "option '--plot' needs '--output'"
 }
