@@ -1,5 +1,6 @@
 #include "analysis/timeline/gantt.h"
 
+#include "analysis/timeline/gantt_canvas.h"
 #include "analysis/timeline/gantt_caption.h"
 #include "workloads/input_error.h"
 #include <string.h>
@@ -144,6 +145,7 @@ static gboolean gantt_finish(TraceSink *sink, GError **error) {
 static void gantt_free(TraceSink *sink) {
     Gantt *gantt = (Gantt *)sink;
 
+    gantt_canvas_release_caches();
     gantt_flows_clear(&gantt->flows);
     gantt_lanes_free(gantt->lanes);
     g_free(gantt->title);

@@ -2,6 +2,7 @@
 
 #include <cairo-pdf.h>
 #include <cairo-svg.h>
+#include <fontconfig/fontconfig.h>
 #include <string.h>
 
 #define FONT_FAMILY "Liberation Sans" /* metrics of Helvetica and Arial */
@@ -58,6 +59,11 @@ void gantt_canvas_free(GanttCanvas *canvas) {
         g_string_free(canvas->texts, TRUE);
     g_byte_array_unref(canvas->bytes);
     g_free(canvas);
+}
+
+void gantt_canvas_release_caches(void) {
+    cairo_debug_reset_static_data();
+    FcFini();
 }
 
 cairo_t *gantt_canvas_cairo(GanttCanvas *canvas) {

@@ -32,6 +32,10 @@ double gantt_canvas_text_width(GanttCanvas *canvas, GanttFont font, const char *
 /* 'text', or as much of it as fits with an ellipsis. Caller frees. */
 char *gantt_canvas_fit(GanttCanvas *canvas, GanttFont font, double width_pt, const char *text);
 
+/* Gives back what cairo and fontconfig keep for later, so that checkers of memory find nothing left;
+ * while there is no canvas. */
+void gantt_canvas_release_caches(void);
+
 /* The finished file; NULL and an error where cairo failed. */
 GBytes *gantt_canvas_finish(GanttCanvas *canvas, GError **error);
 

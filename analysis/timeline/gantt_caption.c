@@ -18,7 +18,7 @@ static void add_rows(GString *text, const GanttFigure *figure) {
         g_string_append_printf(text,
                                ": there, the height of a colour is the share of these lanes that "
                                "was busy with it. ");
-    else
+    else if (lanes > 1)
         g_string_append_printf(text, "Every one of the %u lanes has a row. ", lanes);
 }
 

@@ -1,21 +1,25 @@
 #include "analysis/timeline/gantt_density.h"
 
+#define SEEN_LEVELS 3
+
 struct GanttStack {
     const GanttTrack *track;
     guint kind;                  /* the next one */
     double full_ns;              /* of a stretch, all lanes */
     double *total_ns, *below_ns; /* of each stretch: all kinds, and those below the next one */
+    gboolean *covered;           /* … whether it lies within a slice that is drawn by itself */
     guint least;                 /* levels of a stretch that is not empty */
     GanttDensity density;
 };
 
+/* Negative where a kept slice lost time to what is binned within it. */
 static gint64 stretch_busy(const GanttStack *stack, guint kind, guint stretch) {
     guint stride = stack->density.stride;
     gint64 busy_ns = 0;
 
     for (guint bin = stretch * stride; bin < MIN((stretch + 1) * stride, GANTT_BINS); bin++)
         busy_ns += stack->track->busy[kind][bin];
-    return MAX(busy_ns, 0);
+    return busy_ns;
 }
 
 GanttStack *gantt_stack_new(const GanttTrack *track, const GanttGrid *grid, guint lanes,
@@ -30,22 +34,29 @@ GanttStack *gantt_stack_new(const GanttTrack *track, const GanttGrid *grid, guin
     stack->density.n = (guint)MIN((to_ns - grid->from_ns - 1) / stretch_ns + 1, GANTT_BINS);
     stack->total_ns = g_new0(double, stack->density.n);
     stack->below_ns = g_new0(double, stack->density.n);
+    stack->covered = g_new0(gboolean, stack->density.n);
     for (guint kind = 0; kind < gantt_kinds(); kind++)
-        for (guint i = 0; track->busy[kind] != NULL && i < stack->density.n; i++)
-            stack->total_ns[i] += (double)stretch_busy(stack, kind, i);
+        for (guint i = 0; track->busy[kind] != NULL && i < stack->density.n; i++) {
+            gint64 busy_ns = stretch_busy(stack, kind, i);
+            stack->total_ns[i] += (double)MAX(busy_ns, 0);
+            stack->covered[i] |= busy_ns < 0;
+        }
     return stack;
 }
 
 void gantt_stack_free(GanttStack *stack) {
     g_free(stack->total_ns);
     g_free(stack->below_ns);
+    g_free(stack->covered);
     g_free(stack);
 }
 
-/* Of 'busy' out of 'total' in a stretch. */
-static guint8 level(const GanttStack *stack, double busy_ns, double total_ns) {
+/* Of what is below the next kind in a stretch. */
+static guint8 level(const GanttStack *stack, guint stretch) {
+    double busy_ns = stack->below_ns[stretch], total_ns = stack->total_ns[stretch];
     double least_ns = stack->full_ns * stack->least / GANTT_DENSITY_LEVELS;
-    double scale = total_ns > 0 && total_ns < least_ns ? least_ns / total_ns : 1;
+    gboolean low = total_ns > 0 && total_ns < least_ns && !stack->covered[stretch];
+    double scale = low ? least_ns / total_ns : 1;
     double share = MIN(busy_ns * scale / stack->full_ns, 1);
 
     return (guint8)(share * GANTT_DENSITY_LEVELS + 0.5);
@@ -56,9 +67,9 @@ static gboolean stack_up(GanttStack *stack, guint kind) {
     gboolean something = FALSE;
 
     for (guint i = 0; i < density->n; i++) {
-        density->base[i] = level(stack, stack->below_ns[i], stack->total_ns[i]);
-        stack->below_ns[i] += (double)stretch_busy(stack, kind, i);
-        density->top[i] = level(stack, stack->below_ns[i], stack->total_ns[i]);
+        density->base[i] = level(stack, i);
+        stack->below_ns[i] += (double)MAX(stretch_busy(stack, kind, i), 0);
+        density->top[i] = level(stack, i);
         something |= density->top[i] > density->base[i];
     }
     return something;
@@ -77,12 +88,11 @@ const GanttDensity *gantt_stack_density(const GanttStack *stack) {
     return &stack->density;
 }
 
-guint gantt_density_peak(const GanttDensity *density) {
-    guint peak = 0;
-
+gboolean gantt_density_is_seen(const GanttDensity *density) {
     for (guint i = 0; i < density->n; i++)
-        peak = MAX(peak, (guint)(density->top[i] - density->base[i]));
-    return peak;
+        if (density->top[i] - density->base[i] >= SEEN_LEVELS)
+            return TRUE;
+    return FALSE;
 }
 
 guint gantt_density_changes(const GanttDensity *density) {

@@ -24,7 +24,8 @@ void gantt_stack_free(GanttStack *stack);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(GanttStack, gantt_stack_free)
 gboolean gantt_stack_next(GanttStack *stack, guint *kind);
 const GanttDensity *gantt_stack_density(const GanttStack *stack);
-guint gantt_density_peak(const GanttDensity *density); /* its greatest height, in levels */
+/* Whether it is anywhere high enough to be told by its colour. */
+gboolean gantt_density_is_seen(const GanttDensity *density);
 /* Stretches where base or top changes: what drawing it takes. */
 guint gantt_density_changes(const GanttDensity *density);
 

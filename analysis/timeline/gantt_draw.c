@@ -15,6 +15,8 @@
 #define DENSE_PART 0.25   /* of a row's busy time in slices too narrow to be seen */
 #define DENSE_KEEP_PT 2.5 /* slices at least so wide stay single on a dense row */
 #define POINTS_MAX 20000  /* corners drawn: some 0.6 MB of SVG */
+#define SCALE_TOP "100 %" /* of a mean */
+#define SCALE_FONT_PT 6.0
 #define BINS_MIN 128
 #define THIN_PT 2.2 /* a row too low for texts, of which only some have labels */
 #define THIN_GAP_PT 0.3
@@ -107,30 +109,46 @@ static void take_stock(const GanttLayout *layout, GanttFigure *figure) {
     figure->labels['R'] = gantt_labels_for(layout, 'R');
 }
 
-/* Left of the plot. */
+static GanttFont scale_font(void) {
+    return (GanttFont){SCALE_FONT_PT, FALSE};
+}
+
+static char *mean_label(const GanttRow *row) {
+    return g_strdup_printf("mean of %u", row->lanes);
+}
+
 static double label_width(const GanttLayout *layout, const GanttRow *row) {
     GanttFont font = {GANTT_FONT_PT, row->alone};
 
     return gantt_canvas_text_width(layout->canvas, font, row->label);
 }
 
+/* What a row takes left of the plot. */
+static double gutter_width(const GanttLayout *layout, const GanttRow *row) {
+    double label = fmin(label_width(layout, row), 1.5 * LABELS_PART * layout->width);
+    g_autofree char *mean = mean_label(row);
+
+    if (row->lanes == 1)
+        return label;
+    return fmax(label, gantt_canvas_text_width(layout->canvas, gantt_layout_font(), mean)) +
+           layout->scale;
+}
+
 /* Labels of whole groups go above their rows when they are long. */
 static void measure_labels(GanttLayout *layout) {
     GArray *rows = layout->figure->rows;
-    GanttFont font = gantt_layout_font();
     double widest = 0;
 
+    layout->scale = gantt_canvas_text_width(layout->canvas, scale_font(), SCALE_TOP) + 3;
     for (guint i = 0; i < rows->len; i++) {
         GanttRow *row = &g_array_index(rows, GanttRow, i);
         if (row->alone && label_width(layout, row) > LABELS_PART * layout->width) {
             row->heading = row->label;
             row->label = "";
         }
-        widest = fmax(widest, label_width(layout, row));
-        if (row->lanes > 1)
-            widest = fmax(widest, gantt_canvas_text_width(layout->canvas, font, "mean of 0000"));
+        widest = fmax(widest, gutter_width(layout, row));
     }
-    layout->left = GANTT_MARGIN_PT + fmin(widest, 1.5 * LABELS_PART * layout->width) + 4;
+    layout->left = GANTT_MARGIN_PT + widest + 4;
     layout->right = layout->width - GANTT_MARGIN_PT - 5;
 }
 
@@ -238,10 +256,10 @@ static void draw_guides(const GanttLayout *layout) {
 static void draw_label(const GanttLayout *layout, const GanttRow *row, double middle) {
     GanttRgb ink = gantt_ink(gantt_canvas_theme(layout->canvas));
     GanttFont font = gantt_layout_font(), bold = {GANTT_FONT_PT, TRUE};
-    double room = layout->left - GANTT_MARGIN_PT - 3;
+    double room = layout->left - GANTT_MARGIN_PT - 3 - (row->lanes > 1 ? layout->scale : 0);
     g_autofree char *label =
         gantt_canvas_fit(layout->canvas, row->alone ? bold : font, room, row->label);
-    g_autofree char *mean = g_strdup_printf("mean of %u", row->lanes);
+    g_autofree char *mean = mean_label(row);
     double shift = row->lanes > 1 && label[0] != '\0' ? 4 : 0;
 
     if (row->alone)
@@ -261,6 +279,16 @@ static gboolean thin_label_wanted(const GanttRow *row, guint unlabelled) {
     return unlabelled >= THIN_LABELS && !within;
 }
 
+/* What the height of a mean means. */
+static void draw_scale(const GanttLayout *layout, const GanttPlace *place) {
+    GanttRgb ink = gantt_ink(gantt_canvas_theme(layout->canvas));
+
+    gantt_canvas_text(layout->canvas, layout->left - 2, place->top + SCALE_FONT_PT * 0.7,
+                      GANTT_RIGHT, scale_font(), ink, SCALE_TOP);
+    gantt_canvas_text(layout->canvas, layout->left - 2, place->top + place->height, GANTT_RIGHT,
+                      scale_font(), ink, "0");
+}
+
 static void draw_labels(const GanttLayout *layout) {
     const GanttFigure *figure = layout->figure;
     GanttRgb ink = gantt_ink(gantt_canvas_theme(layout->canvas));
@@ -273,6 +301,8 @@ static void draw_labels(const GanttLayout *layout) {
         if (row->heading != NULL)
             gantt_canvas_text(layout->canvas, GANTT_MARGIN_PT, place->heading, GANTT_LEFT, bold,
                               ink, row->heading);
+        if (row->lanes > 1)
+            draw_scale(layout, place);
         unlabelled++;
         if (row->thin && row->heading == NULL && !thin_label_wanted(row, unlabelled))
             continue;

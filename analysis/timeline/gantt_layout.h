@@ -21,6 +21,7 @@ typedef struct GanttLayout {
     const GanttFigure *figure;
     double width, height;
     double left, right; /* of the plot */
+    double scale;       /* width of the scale left of means */
     double top, bottom;
     GanttPlace *places; /* a row each */
     GanttAxis axis;

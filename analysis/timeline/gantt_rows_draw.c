@@ -5,11 +5,10 @@
 
 #define LABELS_PART 0.85 /* of numbered slices must have room for their labels */
 #define LABEL_PT 6.0     /* of texts within slices */
-#define EDGE_FROM_PT 1.5 /* narrower slices have no edges */
+#define EDGE_FROM_PT 4.0 /* narrower slices have no edges */
 #define STRETCH_PT 0.5   /* the least width of a density's stretch */
 #define MARK_PT 2.2
-#define SEEN_LEVELS 3 /* the lowest part of a stack that can be told by its colour */
-#define SEEN_PT 0.25  /* the narrowest slice that can be seen */
+#define SEEN_PT 0.25 /* the narrowest slice that can be seen */
 
 static GanttRgb mix(GanttRgb a, GanttRgb b, double part) {
     return (GanttRgb){a.red + (b.red - a.red) * part, a.green + (b.green - a.green) * part,
@@ -69,6 +68,8 @@ static void draw_density(const GanttLayout *layout, const GanttRow *row, const G
     const GanttDensity *density = gantt_stack_density(stack);
 
     for (guint kind; gantt_stack_next(stack, &kind);) {
+        if (!gantt_density_is_seen(density))
+            continue;
         for (guint i = 0, end; i < density->n; i = end) {
             gboolean there = density->top[i] > density->base[i];
             for (end = i + 1;
@@ -137,7 +138,7 @@ static void draw_slices(const GanttLayout *layout, const GanttRow *row, const Ga
             gantt_canvas_stroke(layout->canvas, 0.25,
                                 mix(gantt_paper(theme), gantt_ink(theme), .4));
         else
-            gantt_canvas_stroke(layout->canvas, 0.35, gantt_paper(theme));
+            gantt_canvas_stroke(layout->canvas, 0.3, gantt_paper(theme));
     }
 }
 
@@ -217,7 +218,7 @@ void gantt_row_see(const GanttLayout *layout, const GanttRow *row, gboolean *kin
     g_autoptr(GanttStack) stack = gantt_row_stack(layout, row);
 
     for (guint kind; gantt_stack_next(stack, &kind);)
-        kinds[kind] |= gantt_density_peak(gantt_stack_density(stack)) >= SEEN_LEVELS;
+        kinds[kind] |= gantt_density_is_seen(gantt_stack_density(stack));
     for (guint i = 0; i < row->track->slices->len; i++) {
         const GanttSlice *slice = &g_array_index(row->track->slices, GanttSlice, i);
         kinds[slice->kind] |= slice_width(layout, slice) >= SEEN_PT;
