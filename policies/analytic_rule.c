@@ -266,8 +266,15 @@ static void write_point(AnalyticPlan *plan) {
 }
 
 static gboolean rule_applies(const AnalyticInputs *inputs, GError **error) {
-    if (inputs->policy->mode == MODE_PBD && inputs->platform->kind == DEVICE_MT3000)
+    gboolean pbd = inputs->policy->mode == MODE_PBD;
+    if (pbd && inputs->platform->kind == DEVICE_MT3000)
         return TRUE;
+    if (pbd) {
+        g_set_error(error, INPUT_ERROR, INPUT_ERROR_CONFLICT,
+                    "the paper's rule plans platforms of kind 'mt3000', and '%s' is of kind '%s'",
+                    inputs->platform->name, platform_kind_name(inputs->platform->kind));
+        return FALSE;
+    }
     g_set_error(error, INPUT_ERROR, INPUT_ERROR_CONFLICT,
                 "the paper's rule plans mode 'pbd', and this is '%s'",
                 policy_mode_names.names[inputs->policy->mode]);

@@ -143,3 +143,14 @@ END
     equal "$status" 0
     contains "$output" 'pruned by conflict'
 }
+
+@test "prompts and answers on GPUs apart: KV goes through a buffer; the paper's rule is not for them" {
+    serving | sed 's/mode: colocated/mode: pbd/; s/^  colocated:.*/  decode: {tp: 2, dp: 2, slots: 32}/' >pbd.yaml
+    infergrid simulate pbd.yaml --json --quiet
+    equal "$status" 0
+    # 120 prompts of 1000 tokens of 131,072 bytes
+    jq -e '.requests.completed == 120 and .network.kv_pull.bytes == 120 * 1000 * 131072' <<<"$output"
+    infergrid search pbd.yaml --quiet --set search.clusters=5
+    equal "$status" 0
+    contains "$output" "plans platforms of kind 'mt3000', and 'A100-SXM4-80GB' is of kind 'gpu'"
+}
