@@ -85,12 +85,13 @@ double gantt_lightness(GanttRgb colour) {
     return y > 216.0 / 24389 ? 116 * cbrt(y) - 16 : y * 24389 / 27;
 }
 
-/* The blue, orange, yellow and greens of Okabe and Ito, each made as light as its place demands. */
+/* Hues near those of Okabe and Ito, each as light as its place demands and, within that, as far
+ * from the others in the eyes of the colour-blind as a search could bring them. */
 GanttRgb gantt_tone_rgb(GanttTone tone, GanttTheme theme) {
     static const guint colours[N_TONES] = {
-        [TONE_INK] = 0x282828,    [TONE_PLUM] = 0x632b58,   [TONE_GREEN] = 0x006548,
-        [TONE_BLUE] = 0x1874b3,   [TONE_ROSE] = 0xcf6791,   [TONE_TEAL] = 0x42b695,
-        [TONE_ORANGE] = 0xf2ad36, [TONE_YELLOW] = 0xe0d43c, [TONE_PALE] = 0xe6e6e6,
+        [TONE_INK] = 0x282828,    [TONE_PLUM] = 0x55245d,   [TONE_GREEN] = 0x20542a,
+        [TONE_BLUE] = 0x2177ae,   [TONE_ROSE] = 0xe06e66,   [TONE_TEAL] = 0x24b5ba,
+        [TONE_ORANGE] = 0xfba81b, [TONE_YELLOW] = 0xf1d074, [TONE_PALE] = 0xe8e8e8,
     };
     GanttRgb colour = rgb(colours[tone]);
 

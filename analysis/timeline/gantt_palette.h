@@ -1,7 +1,8 @@
 /* What slices are called and how they look: one table from the names that timelines emit to legend
  * and tone, so that a decode step has the same colour in every figure. Tones are ordered by
- * lightness, at least seven steps of CIE L* apart, so that they survive a greyscale print; their
- * hues follow Okabe and Ito, "Color Universal Design" (2008), for colour-blind readers. */
+ * lightness, at least seven steps of CIE L* apart, so that they survive a greyscale print, and for
+ * eyes without one kind of cone any two are at least 20 apart in CIE L*a*b* (but in the dark
+ * theme). Hues are near those of Okabe and Ito, "Color Universal Design" (2008). */
 #ifndef ANALYSIS_GANTT_PALETTE_H
 #define ANALYSIS_GANTT_PALETTE_H
 

@@ -214,6 +214,61 @@ static void test_palette(void) {
     g_assert_cmpstr(gantt_kind(gantt_kind_of("norm", FALSE))->legend, ==, "compute");
 }
 
+static double decoded(double value) {
+    return value <= 0.04045 ? value / 12.92 : pow((value + 0.055) / 1.055, 2.4);
+}
+
+/* A tone in CIE L*a*b* as an eye sees it, whose 'matrix' is of linear RGB. */
+static void perceive(GanttTone tone, const double matrix[3][3], double lab[3]) {
+    static const double xyz[3][3] = {{0.4124, 0.3576, 0.1805}, /* IEC 61966-2-1, D65 */
+                                     {0.2126, 0.7152, 0.0722},
+                                     {0.0193, 0.1192, 0.9505}};
+    GanttRgb colour = gantt_tone_rgb(tone, GANTT_COLOUR);
+    double light[] = {decoded(colour.red), decoded(colour.green), decoded(colour.blue)};
+    double f[3] = {0, 0, 0};
+
+    for (guint i = 0; i < 3; i++) {
+        double seen = matrix[i][0] * light[0] + matrix[i][1] * light[1] + matrix[i][2] * light[2];
+        for (guint j = 0; j < 3; j++)
+            f[j] += xyz[j][i] * CLAMP(seen, 0, 1);
+    }
+    for (guint j = 0; j < 3; j++) {
+        double share = f[j] / (xyz[j][0] + xyz[j][1] + xyz[j][2]);
+        f[j] = share > 0.008856 ? cbrt(share) : 7.787 * share + 16.0 / 116;
+    }
+    lab[0] = 116 * f[1] - 16;
+    lab[1] = 500 * (f[0] - f[1]);
+    lab[2] = 200 * (f[1] - f[2]);
+}
+
+/* For normal eyes and those without one kind of cone any two tones are 20 apart: Machado, Oliveira
+ * and Fernandes, "A Physiologically-based Model for Simulation of Color Vision Deficiency" (2009),
+ * table 1 at severity 1. */
+static void test_colour_blindness(void) {
+    static const double eyes[][3][3] = {
+        {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
+        {{0.152286, 1.052583, -0.204868},
+         {0.114503, 0.786281, 0.099216},
+         {-0.003882, -0.048116, 1.051998}},
+        {{0.367322, 0.860646, -0.227968},
+         {0.280085, 0.672501, 0.047413},
+         {-0.011820, 0.042940, 0.968881}},
+        {{1.255528, -0.076749, -0.178779},
+         {-0.078411, 0.930809, 0.147602},
+         {0.004733, 0.691367, 0.303900}},
+    };
+    for (gsize eye = 0; eye < G_N_ELEMENTS(eyes); eye++)
+        for (GanttTone one = 0; one < N_TONES; one++)
+            for (GanttTone other = 0; other < one; other++) {
+                double a[3], b[3];
+                perceive(one, eyes[eye], a);
+                perceive(other, eyes[eye], b);
+                double apart =
+                    sqrt(pow(a[0] - b[0], 2) + pow(a[1] - b[1], 2) + pow(a[2] - b[2], 2));
+                g_assert_cmpfloat(apart, >=, 20);
+            }
+}
+
 static void test_names(void) {
     g_autofree char *family = gantt_name_family("pool 0 decode 13");
     g_autofree char *plain = gantt_name_family("network");
@@ -380,6 +435,7 @@ int main(int argc, char **argv) {
     g_test_add_func("/gantt/axis", test_axis);
     g_test_add_func("/gantt/axis of any span", test_axis_any_span);
     g_test_add_func("/gantt/palette", test_palette);
+    g_test_add_func("/gantt/colour blindness", test_colour_blindness);
     g_test_add_func("/gantt/names", test_names);
     g_test_add_func("/gantt/flows", test_flows);
     g_test_add("/gantt/large pdf", Files, ".pdf", set_up, test_large, tear_down);
