@@ -32,7 +32,7 @@ double gantt_canvas_text_width(GanttCanvas *canvas, GanttFont font, const char *
 /* 'text', or as much of it as fits with an ellipsis. Caller frees. */
 char *gantt_canvas_fit(GanttCanvas *canvas, GanttFont font, double width_pt, const char *text);
 
-/* Gives back what cairo and fontconfig keep for later, so that checkers of memory find nothing left;
+/* Gives back what cairo and fontconfig keep for later, so that checkers of memory find nothing;
  * while there is no canvas. */
 void gantt_canvas_release_caches(void);
 
