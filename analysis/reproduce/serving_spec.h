@@ -8,23 +8,21 @@
  *     series: system              # the columns that tell lines apart: one,
  *     row: model                  # one,
  *     columns: [prompt]           # and any
- *     cases:                      # of each of them, what its values stand for
- *       system:
- *         DeepSpeed:
- *           experiment: deepspeed # the shipped experiment of the line
- *           measure: throughput   # throughput, decode_rate, prompt_rate or output_rate
- *           halve: [workload.synthetic.requests] # settings, until the plan fits; where one is at
- *                                                # 1 and it does not: out of memory
- *           plan: rule            # the plan of THInfer's analytic rule; else the experiment's own
- *           label: DeepSpeed, 2 V100S
- *           set: [policy.prefill.dp=2]
- *     marks:
- *       - cells: DeepSpeed 7B *   # a pattern for the values of a line, with blanks between
- *         mark: calibrated        # calibrated, unexplained or contradicted
- *         reason: "…"             # of the latter two
+ *     labels:                     # what values are called in the results
+ *       DeepSpeed: DeepSpeed, 2 V100S
+ *     cases:                      # each adds to the lines that it is about
+ *       - cells: DeepSpeed *      # a pattern for the line's values in that order, blanks between
+ *         experiment: deepspeed   # the shipped experiment
+ *         measure: throughput     # throughput, decode_rate, prompt_rate or output_rate
+ *         plan: rule              # the plan of THInfer's analytic rule; else (own) as it stands
+ *         halve: [workload.synthetic.requests] # settings, until the plan fits; where one is at
+ *                                              # 1 and it does not: out of memory
+ *         set: [policy.prefill.dp=2]
+ *       - {cells: DeepSpeed 7B *, mark: calibrated}
+ *       - {cells: DeepSpeed 70B *, mark: contradicted, reason: "…"} # or unexplained
  *
- * Cases of a line are put together in the order series, row, columns; later settings win. Lines
- * whose series has no case are not the spec's. */
+ * Later cases win; their settings add up. Lines that no case names an experiment for are not the
+ * spec's. */
 #ifndef ANALYSIS_SERVING_SPEC_H
 #define ANALYSIS_SERVING_SPEC_H
 
@@ -37,19 +35,18 @@ typedef enum {
     MEASURE_DECODE_RATE, /* 1 / mean TPOT */
     MEASURE_PROMPT_RATE, /* a request's prompt tokens / mean TTFT */
     MEASURE_OUTPUT_RATE, /* a request's output tokens / mean E2E */
-    MEASURE_UNSET
 } ServingMeasure;
 
-/* What a line of the reference is simulated by. */
+/* What a line of the reference is simulated by. Texts are the reproduction's, nodes the spec's. */
 typedef struct ServingLine {
-    guint line;             /* of the reference */
-    const YamlNode *node;   /* of its series' case, for messages; borrowed from the spec */
-    ReproducedCell cell;    /* labels, unit, published figure and marks */
-    const char *experiment; /* borrowed from the spec */
+    guint line;           /* of the reference */
+    const YamlNode *node; /* the case that names its experiment, for messages */
+    ReproducedCell cell;  /* labels, unit, published figure and marks */
+    const char *experiment;
     ServingMeasure measure;
-    const YamlNode *halve; /* keys of settings, or NULL; borrowed from the spec */
     gboolean rule;         /* the plan is the analytic rule's */
-    GPtrArray *set;        /* char *, "key=value" */
+    const YamlNode *halve; /* keys of settings, or NULL */
+    GPtrArray *set;        /* char *, "key=value"; owned */
 } ServingLine;
 
 typedef struct ServingSpec {
@@ -60,8 +57,8 @@ typedef struct ServingSpec {
     GArray *lines;   /* ServingLine, in the order of the reference */
 } ServingSpec;
 
-/* 'name' within the reference folder. Cells' texts go to 'reproduction'. NULL and an INPUT_ERROR
- * with its place for whatever is wrong in the file, or does not match the reference. */
+/* 'name' within the reference folder. NULL and an INPUT_ERROR with its place for whatever is wrong
+ * in the file, or does not match the reference. */
 ServingSpec *serving_spec_load(const char *name, const ReferenceTable *reference,
                                Reproduction *reproduction, GError **error);
 void serving_spec_free(ServingSpec *spec);

@@ -284,8 +284,7 @@ static void add_end_to_end(Builder *builder, guint line) {
 
     if (!find_system(cell.series, &point.system) || builder->error != NULL)
         return;
-    cell.column =
-        reproduction_text(builder->build->reproduction, "%.0f in, %.0f out", inputs, outputs);
+    cell.column = reproduction_text(builder->build->reproduction, "%.0f, %.0f", inputs, outputs);
     cell.note = point.system == WAFER_WAFERLLM ? NULL : prompt_length;
     cell.simulated = outputs / end_to_end_s(builder, published, point, (guint64)outputs, &cell);
     add(builder, cell);
