@@ -52,7 +52,8 @@ gboolean memory_bill_fits(const BillInputs *inputs, ReplicaShape *shape);
 
 /* Whether every rank gets the same number of heads and of KV heads. */
 gboolean memory_bill_tp_divides(const Model *model, guint64 tp);
-/* The same, or on GPUs, whose frameworks do that in a colocated pool, a KV head on several ranks. */
+/* The same, or on GPUs, whose frameworks do that in a colocated pool, a KV head on several ranks.
+ */
 gboolean memory_bill_tp_works(const BillInputs *inputs, guint64 tp);
 
 /* Why 'shape' does not fit: the bill of its tightest stage, and the smallest TP × PP of at most
