@@ -197,9 +197,13 @@ static double pool_s(const AnalyticPlan *plan) {
     return MAX(plan->prefill_s / (double)plan->prefill_dp, plan->decode_s);
 }
 
-/* Eq. 22: Clu_pool · max(T_p / DP_P, T_d), for each of the B requests. */
-static double request_cost(const AnalyticPlan *plan) {
-    return (double)plan->pool * pool_s(plan) / (double)plan->batch;
+/* Eq. 22: Clu_pool · max(T_p / DP_P, T_d), for each of the B requests. Of whole pools each stands
+ * for its share of all clusters. */
+static double request_cost(const AnalyticPlan *plan, const AnalyticInputs *inputs) {
+    double clusters = inputs->switches.pools == ANALYTIC_POOLS_WHOLE
+                          ? (double)inputs->clusters / (double)plan->pools
+                          : (double)plan->pool;
+    return clusters * pool_s(plan) / (double)plan->batch;
 }
 
 /* Eq. 21 with whole pools: Clu_total / Clu_pool · B · outputs / max(T_p / DP_P, T_d) */
@@ -211,6 +215,7 @@ static double throughput(const AnalyticPlan *plan, double output_tokens) {
 static gboolean plan_for_tp(const AnalyticInputs *inputs, guint64 tp, AnalyticPlan *plan) {
     const Model *model = inputs->model;
     plan->tp = tp;
+    plan->micro_batch = inputs->policy->decode.slots;
     plan->pp = smallest_decode_pp(inputs, tp, &plan->decode);
     if (plan->pp == 0)
         return FALSE;
@@ -229,18 +234,48 @@ static gboolean plan_for_tp(const AnalyticInputs *inputs, guint64 tp, AnalyticPl
 
 /* Takes 'candidate' with the best DP_P that the clusters have room for, if it beats 'best'; of
  * equals the first stays. */
-static void improve(AnalyticPlan *best, AnalyticPlan candidate, guint64 clusters) {
+static void improve(AnalyticPlan *best, AnalyticPlan candidate, const AnalyticInputs *inputs) {
     for (guint64 dp = 1;; dp++) {
         candidate.prefill_dp = dp;
         candidate.pool = pool_clusters(&candidate);
-        if (candidate.pool > clusters)
+        if (candidate.pool > inputs->clusters)
             return;
-        candidate.cost = request_cost(&candidate);
+        candidate.pools = inputs->clusters / candidate.pool;
+        candidate.cost = request_cost(&candidate, inputs);
         if (best->tp == 0 || candidate.cost < best->cost)
             *best = candidate;
         if (candidate.prefill_s / (double)dp <= candidate.decode_s)
             return; /* decode paces it: more would only cost */
     }
+}
+
+/* Every micro-batch for which the smallest PP_D beside 'tp' has room. FALSE when there is none. */
+static gboolean improve_by_micro_batch(AnalyticPlan *best, AnalyticPlan candidate,
+                                       const AnalyticInputs *inputs, guint64 tp) {
+    Policy policy = *inputs->policy;
+    AnalyticInputs trial = *inputs;
+    guint64 pp = 0;
+    trial.policy = &policy;
+    for (policy.decode.slots = 1; plan_for_tp(&trial, tp, &candidate); policy.decode.slots++) {
+        if (pp > 0 && candidate.pp > pp)
+            break;
+        pp = candidate.pp;
+        improve(best, candidate, inputs);
+    }
+    return pp > 0;
+}
+
+/* FALSE when nothing fits beside 'tp'. */
+static gboolean improve_by_tp(AnalyticPlan *best, AnalyticPlan candidate,
+                              const AnalyticInputs *inputs, guint64 tp) {
+    if (!memory_bill_tp_divides(inputs->model, tp))
+        return FALSE;
+    if (inputs->switches.micro_batch == ANALYTIC_MICRO_BATCH_RULE)
+        return improve_by_micro_batch(best, candidate, inputs, tp);
+    if (!plan_for_tp(inputs, tp, &candidate))
+        return FALSE;
+    improve(best, candidate, inputs);
+    return TRUE;
 }
 
 static void write_point(AnalyticPlan *plan) {
@@ -288,7 +323,6 @@ static gboolean plan_open(const AnalyticInputs *inputs, AnalyticPlan *plan) {
     *plan = (AnalyticPlan){.context_tokens = context_tokens(inputs),
                            .kv_width = kv_width(inputs),
                            .model_bytes = model_bytes(inputs),
-                           .micro_batch = inputs->policy->decode.slots,
                            .prefill_micro_batch = inputs->policy->prefill.micro_batch,
                            .prefill = empty,
                            .decode = empty};
@@ -308,8 +342,10 @@ static gboolean nothing_fits(const AnalyticInputs *inputs, guint64 clusters, con
 }
 
 gboolean analytic_rule(const AnalyticInputs *inputs, AnalyticPlan *plan, GError **error) {
-    guint64 clusters =
-        inputs->clusters > 0 ? inputs->clusters : platform_clusters(inputs->platform);
+    AnalyticInputs all = *inputs;
+    if (all.clusters == 0)
+        all.clusters = platform_clusters(inputs->platform);
+    guint64 clusters = all.clusters;
     AnalyticPlan open;
     gboolean any = FALSE;
     *plan = (AnalyticPlan){0};
@@ -320,18 +356,14 @@ gboolean analytic_rule(const AnalyticInputs *inputs, AnalyticPlan *plan, GError 
                             "prefill's micro-batch does not fit a cluster (eq. 12, 13 and 16)",
                             error);
     for (guint64 tp = 1; tp <= MIN(clusters, inputs->model->kv_heads); tp *= 2) {
-        AnalyticPlan candidate = open;
-        if (!memory_bill_tp_divides(inputs->model, tp) || !plan_for_tp(inputs, tp, &candidate))
-            continue;
-        any = TRUE;
-        improve(plan, candidate, clusters);
+        if (improve_by_tp(plan, open, &all, tp))
+            any = TRUE;
     }
     if (plan->tp == 0)
         return nothing_fits(inputs, clusters,
                             any ? "no pool is so small (eq. 20)"
                                 : "decode's micro-batch fits no TP and PP (eq. 14 to 16)",
                             error);
-    plan->pools = clusters / plan->pool;
     plan->tokens_per_s = throughput(plan, inputs->output_tokens);
     write_point(plan);
     return TRUE;

@@ -5,7 +5,10 @@
  * eq. 14–16 with one micro-batch's KV at S_max; B = PP_D · micro-batch; the buffer holds the KV of
  * B; PP_P is the smallest that fits eq. 12, 13 and 16; DP_D is 1. TP_D and DP_P are those that
  * minimise eq. 22, whose times are taken for a request's share of B, so that batches of different
- * TP_D compare. As many whole pools follow as the clusters hold.
+ * TP_D compare. As many whole pools follow as the clusters hold; 'pools: whole' has eq. 21 and 22
+ * count those alone, so that clusters left over cost too. With 'micro_batch: rule' PP_D is the
+ * smallest with room for one request, and of the micro-batches for which it has room the one that
+ * minimises eq. 22 is taken.
  *
  * Times come from the platform's numbers alone: an operator takes the longer of its
  * multiply-accumulates at the peak and its bytes at the bandwidth of memory; an all-reduce sends
@@ -61,7 +64,8 @@ typedef struct AnalyticPlan {
     guint64 prefill_rounds;      /* prefill micro-batches that B is */
     double prefill_s;    /* T_p: B's prompts with DP_P = 1, as the slowest stage paces them */
     double decode_s;     /* T_d: B's tokens but the first, which prefill makes */
-    double cost;         /* cluster-seconds of a request: eq. 22 over B */
+    double cost;         /* cluster-seconds of a request: eq. 22 over B; with whole pools each has
+                            an even share of all clusters */
     double tokens_per_s; /* generated, all pools: eq. 21 with B · output tokens as its factor */
     SearchPoint point;   /* settings owned; cleared by analytic_plan_clear */
 } AnalyticPlan;

@@ -82,7 +82,7 @@ static double resident_weights(const BillInputs *inputs, const ReplicaShape *sha
  * kv_heads · head_dim, and in the printed form hidden. */
 static double layer_kv_bytes(const BillInputs *inputs) {
     const Model *model = inputs->model;
-    if (inputs->policy->kv_formula == KV_FORMULA_EXACT)
+    if (inputs->policy->kv_formula != KV_FORMULA_PAPER)
         return (double)model_kv_bytes_per_token_layer(model);
     return 2.0 * data_type_bytes(model->data_type) * (double)model->hidden;
 }

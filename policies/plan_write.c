@@ -107,13 +107,16 @@ static void write_buffers(GString *out, const Plan *plan) {
 }
 
 static void write_formula(GString *out, const Policy *policy, const Model *model) {
-    gboolean paper = policy->kv_formula == KV_FORMULA_PAPER;
-    guint64 d_emb = paper ? model->hidden : model->kv_heads * model->head_dim;
+    static const char *const names[] = {[KV_FORMULA_EXACT] = "exact",
+                                        [KV_FORMULA_PAPER] = "paper",
+                                        [KV_FORMULA_PAPER_KV_HEADS] = "paper_kv_heads"};
+    gboolean wide = policy->kv_formula == KV_FORMULA_PAPER;
+    guint64 d_emb = wide ? model->hidden : model->kv_heads * model->head_dim;
     guint64 bytes = (guint64)2 * data_type_bytes(model->data_type) * d_emb * model->layers;
     g_string_append_printf(out,
                            "# kv_formula %s: D_emb = %s = %" G_GUINT64_FORMAT ", %" G_GUINT64_FORMAT
                            " bytes of KV a token\n",
-                           paper ? "paper" : "exact", paper ? "hidden" : "kv_heads * head_dim",
+                           names[policy->kv_formula], wide ? "hidden" : "kv_heads * head_dim",
                            d_emb, bytes);
 }
 

@@ -35,9 +35,14 @@ extern const YamlEnum search_method_names;
 /* How the paper's configuration rule is read (THInfer eq. 12–22; see analytic_rule.h). */
 typedef enum { ANALYTIC_CONTEXT_WORKLOAD, ANALYTIC_CONTEXT_MODEL } AnalyticContext;
 typedef enum { ANALYTIC_KV_HIDDEN, ANALYTIC_KV_HEADS } AnalyticKvWidth;
+typedef enum { ANALYTIC_MICRO_BATCH_POLICY, ANALYTIC_MICRO_BATCH_RULE } AnalyticMicroBatch;
+typedef enum { ANALYTIC_POOLS_RATIO, ANALYTIC_POOLS_WHOLE } AnalyticPools;
 typedef struct AnalyticSwitches {
-    AnalyticContext context;  /* S_max: prompt + generated, or the model's context */
-    AnalyticKvWidth kv_width; /* D_emb of eq. 13 and 15: hidden, or kv_heads · head_dim */
+    AnalyticContext context;        /* S_max: prompt + generated, or the model's context */
+    AnalyticKvWidth kv_width;       /* D_emb of eq. 13 and 15: hidden, or kv_heads · head_dim */
+    AnalyticMicroBatch micro_batch; /* of decode: the policy's, or what eq. 22 likes best of those
+                                       for which eq. 15 and 16 leave room */
+    AnalyticPools pools; /* Clu_total / Clu_pool of eq. 21 as it is, or of whole pools only */
 } AnalyticSwitches;
 
 /* The section as read. A key of the policy is bounded by a list, by a range FROM:TO[:STEP] or by

@@ -56,6 +56,8 @@ static const YamlField *dimension_field(SearchDimensionKind kind) {
 static const char *const method_names[] = {"guided", "exhaustive", "analytic"};
 static const char *const context_names[] = {"workload", "model"};
 static const char *const kv_width_names[] = {"hidden", "kv_heads"};
+static const char *const micro_batch_names[] = {"policy", "rule"};
+static const char *const pools_names[] = {"ratio", "whole"};
 const YamlEnum search_method_names = YAML_ENUM_OF(method_names);
 
 static const YamlField analytic_fields[] = {
@@ -71,6 +73,19 @@ static const YamlField analytic_fields[] = {
      .offset = offsetof(AnalyticSwitches, kv_width),
      .fallback = "hidden",
      .help = "D_emb of THInfer eq. 13 and 15 as printed, or only the KV heads"},
+    {.key = "micro_batch",
+     .kind = YAML_FIELD_ENUM,
+     .names = YAML_ENUM_OF(micro_batch_names),
+     .offset = offsetof(AnalyticSwitches, micro_batch),
+     .fallback = "policy",
+     .help =
+         "of decode: the policy's slots, or what THInfer eq. 22 likes best within eq. 15 and 16"},
+    {.key = "pools",
+     .kind = YAML_FIELD_ENUM,
+     .names = YAML_ENUM_OF(pools_names),
+     .offset = offsetof(AnalyticSwitches, pools),
+     .fallback = "ratio",
+     .help = "in THInfer eq. 21 clusters over a pool's, or whole pools only"},
 };
 
 /* The keys that are single values. */

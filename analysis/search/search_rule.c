@@ -16,9 +16,11 @@ void search_rule_free(SearchRule *rule) {
 
 static char *readings_text(AnalyticSwitches switches) {
     return g_strdup_printf(
-        "S_max = %s, D_emb of KV = %s",
+        "S_max = %s, D_emb of KV = %s%s%s",
         switches.context == ANALYTIC_CONTEXT_MODEL ? "the model's context" : "prompt + generated",
-        switches.kv_width == ANALYTIC_KV_HEADS ? "kv_heads * head_dim" : "hidden");
+        switches.kv_width == ANALYTIC_KV_HEADS ? "kv_heads * head_dim" : "hidden",
+        switches.micro_batch == ANALYTIC_MICRO_BATCH_RULE ? ", micro-batch by eq. 22" : "",
+        switches.pools == ANALYTIC_POOLS_WHOLE ? ", whole pools" : "");
 }
 
 char **search_rule_settings(const Experiment *experiment, char **why) {

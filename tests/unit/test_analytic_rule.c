@@ -102,12 +102,13 @@ static double norms_oracle(const Model *model, double rows) {
     return 2 * rows * (double)model->hidden * 2 * 2 / 30e9;
 }
 
-/* Eq. 18 and 19 of a decode step of 24 requests at 512 + 64 tokens. */
-static double decode_layer_oracle(const Model *model, double tp) {
-    double shared = attention_oracle(model, 24, 24.0 * 576, 576) + feed_forward_oracle(model, 24);
+/* Eq. 18 and 19 of a decode step of 'slots' requests at 512 + 64 tokens. */
+static double decode_layer_oracle(const Model *model, double slots, double tp) {
+    double shared =
+        attention_oracle(model, slots, slots * 576, 576) + feed_forward_oracle(model, slots);
     double link = tp <= 4 ? 5e9 : 1e9;
-    double sums = tp > 1 ? 2 * (24 * (double)model->hidden * 2 * (tp - 1) / link) : 0;
-    return norms_oracle(model, 24) + shared / tp + sums + (tp > 1 ? 2 * 78e-6 : 0);
+    double sums = tp > 1 ? 2 * (slots * (double)model->hidden * 2 * (tp - 1) / link) : 0;
+    return norms_oracle(model, slots) + shared / tp + sums + (tp > 1 ? 2 * 78e-6 : 0);
 }
 
 static double prefill_layer_oracle(const Model *model) {
@@ -115,28 +116,35 @@ static double prefill_layer_oracle(const Model *model) {
            feed_forward_oracle(model, 1024);
 }
 
-/* A choice of TP_D, PP_D, PP_P and DP_P for a model and the bytes that a token's K or V has. */
+/* A choice of TP_D, PP_D, PP_P, DP_P and a micro-batch for a model and the bytes that a token's K
+ * or V has. */
 typedef struct Choice {
     const Model *model;
     double context, kv_width;
+    guint64 slots;
     guint64 tp, pp, prefill_pp, prefill_dp;
+    guint64 whole; /* clusters that whole pools share; 0: as many pools as there is room for */
 } Choice;
 
 static Oracle oracle(const Choice *choice) {
     const Model *model = choice->model;
     double size = 2 * (double)model_parameters(model), layers = (double)model->layers;
     double token = 4 * choice->kv_width, tp = (double)choice->tp;
-    double decode = size / tp / (double)choice->pp + 24 * choice->context * token * layers / tp;
+    double slots = (double)choice->slots;
+    double decode = size / tp / (double)choice->pp + slots * choice->context * token * layers / tp;
     double prefill = size / (double)choice->prefill_pp + 2 * choice->context * token;
     Oracle found = {.fits = decode + 0.1e9 < 20e9 && prefill + 0.1e9 < 20e9,
-                    .batch = choice->pp * 24};
+                    .batch = choice->pp * choice->slots};
     double batch = (double)found.batch;
     found.buffer = (guint64)ceil(batch * choice->context * token * layers / 19.9e9);
     found.pool = choice->prefill_dp * choice->prefill_pp + choice->tp * choice->pp + found.buffer;
     found.prefill_s = batch / 2 * layers / (double)choice->prefill_pp * prefill_layer_oracle(model);
-    found.decode_s = 127 * layers * decode_layer_oracle(model, tp);
+    found.decode_s = 127 * layers * decode_layer_oracle(model, slots, tp);
     double pace = fmax(found.prefill_s / (double)choice->prefill_dp, found.decode_s);
-    found.cost = (double)found.pool * pace / batch;
+    double share = (double)found.pool;
+    if (choice->whole >= found.pool)
+        share = (double)choice->whole / (double)(choice->whole / found.pool);
+    found.cost = share * pace / batch;
     return found;
 }
 
@@ -153,6 +161,14 @@ static gboolean fewest_stages(Choice *choice) {
     while (!oracle(choice).fits)
         choice->prefill_pp++;
     return TRUE;
+}
+
+/* As deep as for one request, and no deeper. */
+static gboolean fits_beside(Choice choice, guint64 slots) {
+    Choice one = choice;
+    one.slots = 1;
+    choice.slots = slots;
+    return fewest_stages(&one) && fewest_stages(&choice) && choice.pp == one.pp;
 }
 
 /* Eq. 22's minimum over all TP_D and DP_P. 'tp' stays 0 when nothing fits. */
@@ -176,6 +192,30 @@ static Choice best_choice(Choice choice, guint64 clusters) {
     return best;
 }
 
+/* … and over all micro-batches, with the fewest stages that hold any. */
+static Choice best_of_all_micro_batches(Choice choice, guint64 clusters) {
+    Choice best = choice;
+    double least = INFINITY;
+    for (guint64 tp = 1; tp <= choice.model->kv_heads; tp *= 2) {
+        choice.tp = tp;
+        if (choice.model->heads % tp != 0 || choice.model->kv_heads % tp != 0)
+            continue;
+        for (choice.slots = 1; fits_beside(choice, choice.slots); choice.slots++) {
+            fewest_stages(&choice);
+            for (choice.prefill_dp = 1; choice.prefill_dp <= clusters; choice.prefill_dp++) {
+                Oracle found = oracle(&choice);
+                if (found.pool > clusters || found.cost >= least * (1 - 1e-12))
+                    continue;
+                least = found.cost;
+                best = choice;
+            }
+        }
+    }
+    if (least == INFINITY)
+        best.tp = 0;
+    return best;
+}
+
 static void assert_near(double value, double expected) {
     g_assert_cmpfloat_with_epsilon(value / expected, 1, 1e-9);
 }
@@ -194,8 +234,10 @@ static void assert_plan(const AnalyticPlan *plan, const Choice *choice, guint64 
     assert_near(plan->prefill_s, found.prefill_s);
     assert_near(plan->decode_s, found.decode_s);
     assert_near(plan->cost, found.cost);
+    g_assert_cmpuint(plan->micro_batch, ==, choice->slots);
     /* Eq. 21: tokens of a request over its cluster-seconds, on the clusters of whole pools. */
-    assert_near(plan->tokens_per_s, (double)plan->point.clusters * 128 / found.cost);
+    double paid = choice->whole > 0 ? (double)clusters : (double)plan->point.clusters;
+    assert_near(plan->tokens_per_s, paid * 128 / found.cost);
 }
 
 static void the_rule_minimises_equation_22(void) {
@@ -207,6 +249,7 @@ static void the_rule_minimises_equation_22(void) {
                 inputs.switches.context = reading & 1;
                 inputs.switches.kv_width = reading >> 1;
                 Choice all = {.model = &models[model],
+                              .slots = 24,
                               .context = reading & 1 ? (double)models[model].max_context : 640,
                               .kv_width = (double)(reading & 2 ? models[model].kv_heads * 128
                                                                : models[model].hidden)};
@@ -224,6 +267,29 @@ static void the_rule_minimises_equation_22(void) {
     }
     g_assert_cmpuint(refused, >, 20);
     g_assert_cmpuint(chosen, >, 100);
+}
+
+/* Micro-batches by the rule, whole pools, KV of the KV heads: as table V is planned. */
+static void the_rule_minimises_over_micro_batches_and_whole_pools(void) {
+    for (guint model = 0; model < G_N_ELEMENTS(models); model++) {
+        for (guint64 clusters = 12; clusters <= 72; clusters += 20) {
+            AnalyticInputs inputs = inputs_of(model, clusters);
+            inputs.switches = (AnalyticSwitches){.kv_width = ANALYTIC_KV_HEADS,
+                                                 .micro_batch = ANALYTIC_MICRO_BATCH_RULE,
+                                                 .pools = ANALYTIC_POOLS_WHOLE};
+            Choice all = {.model = &models[model],
+                          .context = 640,
+                          .kv_width = (double)models[model].kv_heads * 128,
+                          .whole = clusters};
+            Choice best = best_of_all_micro_batches(all, clusters);
+            g_auto(AnalyticPlan) plan = {0};
+            g_autoptr(GError) error = NULL;
+            gboolean found = analytic_rule(&inputs, &plan, &error);
+            g_assert_cmpint(found, ==, best.tp > 0);
+            if (found)
+                assert_plan(&plan, &best, clusters);
+        }
+    }
 }
 
 /* 7B on 32 clusters, each number with a pocket calculator. */
@@ -339,6 +405,8 @@ int main(int argc, char **argv) {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/analytic_rule/the_rule_minimises_equation_22",
                     the_rule_minimises_equation_22);
+    g_test_add_func("/analytic_rule/the_rule_minimises_over_micro_batches_and_whole_pools",
+                    the_rule_minimises_over_micro_batches_and_whole_pools);
     g_test_add_func("/analytic_rule/llama_2_7b_by_hand", llama_2_7b_by_hand);
     g_test_add_func("/analytic_rule/larger_models_by_hand", larger_models_by_hand);
     g_test_add_func("/analytic_rule/the_point_is_what_set_takes", the_point_is_what_set_takes);

@@ -371,6 +371,24 @@ static void the_paper_s_formula_is_named(void) {
                     "a replica: 1 (slots: 8)\n");
 }
 
+/* 70B in seven stages: even shares fit, 12 of its 80 layers would not. KV is that of its KV heads.
+ */
+static void even_shares_with_kv_heads(void) {
+    g_auto(Setting) setting =
+        setting_of("{mode: pbd, kv_formula: paper_kv_heads, prefill: {pp: 7}, "
+                   "decode: {tp: 8, pp: 1}}",
+                   &llama_2_70b);
+    g_assert_cmpfloat(setting.plan->replicas[0].stages[0].bill.weights, ==,
+                      2.0 * 68976648192.0 / 7);
+    double room = 20e9 - 2.0 * 68976648192.0 / 8 - 0.1e9;
+    g_assert_cmpuint(setting.plan->replicas[1].kv_tokens, ==,
+                     (guint64)floor(room / (2.0 * 2 * 1024 * 80 / 8)));
+    g_autofree char *text = comments(&setting, &llama_2_70b);
+    g_assert_nonnull(strstr(text,
+                            "# kv_formula paper_kv_heads: D_emb = kv_heads * head_dim = 1024, "
+                            "327680 bytes of KV a token\n"));
+}
+
 int main(int argc, char **argv) {
     static const struct {
         const char *path;
@@ -386,6 +404,7 @@ int main(int argc, char **argv) {
         {"/plan/memory/uneven_layers_go_to_the_first_stages", uneven_layers_go_to_the_first_stages},
         {"/plan/memory/prefill_asks_by_what_must_stay", prefill_asks_by_what_must_stay},
         {"/plan/memory/the_paper_s_formulas_are_as_printed", the_paper_s_formulas_are_as_printed},
+        {"/plan/memory/even_shares_with_kv_heads", even_shares_with_kv_heads},
         {"/plan/memory/a_prefix_cache_leaves_less_for_kv", a_prefix_cache_leaves_less_for_kv},
         {"/plan/memory/max_context_reservation_asks_for_every_slot",
          max_context_reservation_asks_for_every_slot},

@@ -61,7 +61,8 @@ static char *written(const SearchSpec *spec) {
 static void what_is_written_reads_the_same(void) {
     g_autoptr(SearchSpec) spec = spec_of(
         "{method: exhaustive, objectives: [goodput, energy_per_token], clusters: 64, use_all: "
-        "false, analytic: {context: model, kv_width: kv_heads}, modes: [pbd, wafer], pools: 1:3, "
+        "false, analytic: {context: model, kv_width: kv_heads, micro_batch: rule, pools: whole}, "
+        "modes: [pbd, wafer], pools: 1:3, "
         "placement: spread, prefill: {dp: [8, 1:6:2], chunk_tokens: [512, 0]}, decode: {tp: 4}, "
         "wafer: {prefill_grid: [660, auto], system: [t10], dp: 2}}");
     g_autofree char *text = written(spec);
@@ -72,6 +73,8 @@ static void what_is_written_reads_the_same(void) {
                     "  analytic:\n"
                     "    context: model\n"
                     "    kv_width: kv_heads\n"
+                    "    micro_batch: rule\n"
+                    "    pools: whole\n"
                     "  objectives: [goodput, energy_per_token]\n"
                     "  modes: [pbd, wafer]\n"
                     "  pools: [1, 2, 3]\n"
@@ -91,6 +94,8 @@ static void what_is_written_reads_the_same(void) {
     g_assert_cmpint(search_spec_method(spec), ==, SEARCH_EXHAUSTIVE);
     g_assert_cmpint(search_spec_analytic(spec).context, ==, ANALYTIC_CONTEXT_MODEL);
     g_assert_cmpint(search_spec_analytic(spec).kv_width, ==, ANALYTIC_KV_HEADS);
+    g_assert_cmpint(search_spec_analytic(spec).micro_batch, ==, ANALYTIC_MICRO_BATCH_RULE);
+    g_assert_cmpint(search_spec_analytic(spec).pools, ==, ANALYTIC_POOLS_WHOLE);
 }
 
 static void objectives_keep_their_places(void) {
