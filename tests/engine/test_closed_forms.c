@@ -183,8 +183,11 @@ static void check_all_reduce(const char *const *overrides, double bytes_per_s, d
     assert_close(result->ledger.bytes_sent[PURPOSE_ALL_REDUCE], 64 * bytes * 2 * 3, 1e-9);
 }
 
+/* More than the links give: these decide. */
+#define FAST_ALL_REDUCE "platform.network.all_reduce.bandwidth=100 GB/s"
+
 static void test_all_reduce_is_a_ring(gconstpointer grain) {
-    const char *const overrides[] = {grain, NULL};
+    const char *const overrides[] = {grain, FAST_ALL_REDUCE, NULL};
     check_all_reduce(overrides, 0, 0);
 }
 
