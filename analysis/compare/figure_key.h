@@ -15,8 +15,8 @@ const char *figure_key_unit(const char *key);
 /* Which values are better, as objectives and targets have it (analysis/run/outcome.h) where they
  * know the figure; DIRECTION_NONE: neither. */
 FigureDirection figure_key_direction(const char *key);
-/* A setting that the summary repeats, which is compared with the experiment. */
-gboolean figure_key_is_setting(const char *key);
+/* It is compared elsewhere: a setting, with the experiment; energy, in joules. */
+gboolean figure_key_is_repeated(const char *key);
 /* "TTFT p99", without the section that it stands in, and the section's title, "Whole run". Callers
  * free. */
 char *figure_key_label(const char *key);

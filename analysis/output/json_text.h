@@ -1,6 +1,5 @@
 /* JSON written member by member into a GString, two spaces a level, members in the order of the
- * calls and numbers in the shortest form that reads back exactly. (json-glib's generator prints
- * 0.1 as 0.10000000000000001 and 1e22 as "1e+22.0", which is not JSON.) */
+ * calls and numbers in the shortest form that reads back exactly. */
 #ifndef ANALYSIS_JSON_TEXT_H
 #define ANALYSIS_JSON_TEXT_H
 

@@ -25,7 +25,7 @@ compare() {
     jq "$numbers" a/summary.json >a.json
     jq "$numbers" b/summary.json >b.json
     jq -e -n --slurpfile out out.json --slurpfile a a.json --slurpfile b b.json '
-        ["seed", "limit_s", "percentile"] as $settings |
+        ["seed", "limit_s", "percentile", "kwh"] as $settings |
         [$a[0][] | select((.key | split(".") | last) as $k | $settings | index($k) | not)] as $all_a |
         ($b[0] | map({(.key): .value}) | add) as $all_b |
         ($out[0].figures | map({(.key): .}) | add) as $found |
@@ -185,10 +185,10 @@ END
         sed -i '4a\  name: b' bad/experiment.yaml
     damaged "bad/summary.json: cannot read 'bad/summary.json': No such file or directory" \
         rm bad/summary.json
-    damaged "bad/summary.json:4:3: 'simulated': expected an object" \
+    damaged "bad/summary.json:4:16: expected an object for 'simulated', not '7'" \
         sed -i '4s/{/7, "then": {/' bad/summary.json
     line=$(grep -n '"makespan_s"' good/summary.json | cut -d: -f1)
-    damaged "bad/summary.json:$line:5: 'makespan_s': expected a number or null" \
+    damaged "bad/summary.json:$line:19: expected a number of at least 0 or null for 'makespan_s', not '41 s'" \
         sed -i 's/"makespan_s": .*/"makespan_s": "41 s",/' bad/summary.json
     damaged "bad/requests.csv:1:1: missing column 'ttft_s'" \
         sed -i '1s/ttft_s/TTFT/' bad/requests.csv

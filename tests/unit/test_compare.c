@@ -30,8 +30,7 @@ static void test_keys(void) {
          "TTFT limit value"},
         {"requests.rejected_context", FORM_NONE, DIRECTION_SMALLER, "Requests", "rejected context"},
         {"requests.prefix_hit_rate", FORM_SHARE, DIRECTION_LARGER, "Requests", "prefix hit rate"},
-        {"roles.decode.utilisation", FORM_SHARE, DIRECTION_LARGER, "Replicas",
-         "decode utilisation"},
+        {"roles.decode.utilisation", FORM_SHARE, DIRECTION_NONE, "Replicas", "decode utilisation"},
         {"roles.decode.all_reduce_share", FORM_SHARE, DIRECTION_SMALLER, "Replicas",
          "decode all-reduce share"},
         {"roles.decode.kv_peak_tokens", FORM_NONE, DIRECTION_NONE, "Replicas",
@@ -93,13 +92,6 @@ static void test_deltas(void) {
         g_assert_cmpint(comparison_exceeds(&ten, &figure, 1), ==, cases[i].beyond_ten);
         g_assert_false(comparison_exceeds(&none, &figure, 1));
     }
-    /* the rounding of a share is no difference, of anything else it is one */
-    double rounding[] = {1.3e-16, -2e-16};
-    ComparedFigure share = {
-        .direction = DIRECTION_LARGER, .form = FORM_SHARE, .values = rounding, .n = 2};
-    g_assert_cmpint(compared_figure_verdict(&share, 1), ==, VERDICT_SAME);
-    share.form = FORM_SECONDS;
-    g_assert_cmpint(compared_figure_verdict(&share, 1), ==, VERDICT_WORSE);
 }
 
 static void test_letters(void) {
@@ -284,26 +276,32 @@ static void test_summary_errors(void) {
         const char *text, *message; /* behind the path */
     } cases[] = {
         {"", ":1:1: the file is empty"},
-        {"[]", ":1:1: expected an object"},
+        {"[]", ":1:1: expected an object, not a sequence"},
         {"{}", ":1:1: missing key 'outcome' of a summary by 'infergrid simulate'"},
         {"{\"outcome\": \"finished\"}",
          ":1:1: missing key 'simulated' of a summary by 'infergrid simulate'"},
-        {"{\n  \"outcome\": 3}", ":2:3: 'outcome': expected a text"},
+        {"{\n  \"outcome\": 3}", ":2:14: expected a text for 'outcome', not '3'"},
         {SUMMARY_HEAD "  \"x\": 1}",
          ":1:1: missing figure 'requests.arrived' of a summary by 'infergrid simulate'"},
         {SUMMARY_HEAD "  \"a\": {\"b_s\": \"long\"},\n" SUMMARY_TAIL,
-         ":6:9: 'b_s': expected a number or null"},
+         ":6:16: expected a number of at least 0 or null for 'b_s', not 'long'"},
         {SUMMARY_HEAD "  \"a\": {\"b_s\": true},\n" SUMMARY_TAIL,
-         ":6:9: 'b_s': expected a number or null"},
+         ":6:16: expected a number of at least 0 or null for 'b_s', not 'true'"},
+        {SUMMARY_HEAD "  \"a\": {\"b_s\": },\n" SUMMARY_TAIL,
+         ":6:16: expected a number of at least 0 or null for 'b_s', not nothing"},
         {SUMMARY_HEAD "  \"a\": {\"c\": 1, \"b\": -1},\n" SUMMARY_TAIL,
-         ":6:17: 'b': expected a whole number from 0 to 2^63"},
-        {SUMMARY_HEAD "  \"b\": 1e999,\n" SUMMARY_TAIL, ":6:3: 'b': expected a finite number"},
-        {SUMMARY_HEAD "  \"b\": 99999999999999999999,\n" SUMMARY_TAIL,
-         ":6:3: 'b': expected a whole number from 0 to 2^63"},
+         ":6:22: expected a number of at least 0 or null for 'b', not '-1'"},
+        {SUMMARY_HEAD "  \"b\": 1e999,\n" SUMMARY_TAIL,
+         ":6:8: expected a number of at least 0 or null for 'b', not '1e999'"},
+        {SUMMARY_HEAD "  \"b\": -Infinity,\n" SUMMARY_TAIL,
+         ":6:8: expected a number of at least 0 or null for 'b', not '-Infinity'"},
+        {SUMMARY_HEAD "  \"b\": 90 %,\n" SUMMARY_TAIL,
+         ":6:8: expected a number of at least 0 or null for 'b', not '90 %'"},
         {SUMMARY_HEAD "  \"outcome\": \"finished\",\n" SUMMARY_TAIL,
-         ":6:3: duplicate key 'outcome'"},
-        {SUMMARY_HEAD "  \"note\": \"\xff\"}", ":6:12: bytes that are no text"},
-        {SUMMARY_HEAD "  \"a\": nan}", ":6:10: unexpected identifier `nan', expected value"},
+         ":6:3: duplicate key 'outcome' (first on line 3)"},
+        {SUMMARY_HEAD "  \"note\": \"\xff\"}", ":6:12: invalid leading UTF-8 octet"},
+        {SUMMARY_HEAD "  \"a\": NaN}",
+         ":6:8: expected a number of at least 0 or null for 'a', not 'NaN'"},
     };
 
     for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
@@ -319,15 +317,21 @@ static void test_summary_errors(void) {
 
 /* Brackets without end must not exhaust the stack; those within texts are none. */
 static void test_deep(void) {
-    g_autoptr(GString) text = g_string_new("{\"outcome\": \"[[\\\"{\",\n\"a\": ");
-    g_autofree char *path = NULL;
-    g_autoptr(GError) error = NULL;
+    static const struct {
+        const char *opening, *message; /* behind the path */
+    } cases[] = {{"[", ":2:105: nested more than 100 levels deep"},
+                 {"{\"a\": ", ":2:600: nested more than 100 levels deep"}};
 
-    for (guint i = 0; i < 1000000; i++)
-        g_string_append_c(text, '[');
-    g_autoptr(SummaryFile) summary = read_text(text->str, -1, &path, &error);
-    g_assert_null(summary);
-    g_assert_cmpstr(error->message + strlen(path), ==, ":2:105: nested more than 100 levels deep");
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(GString) text = g_string_new("{\"outcome\": \"[[\\\"{\",\n\"a\": ");
+        g_autofree char *path = NULL;
+        g_autoptr(GError) error = NULL;
+        for (guint depth = 0; depth < 1000000; depth++)
+            g_string_append(text, cases[i].opening);
+        g_autoptr(SummaryFile) summary = read_text(text->str, -1, &path, &error);
+        g_assert_null(summary);
+        g_assert_cmpstr(error->message + strlen(path), ==, cases[i].message);
+    }
 }
 
 /* A file that was cut off anywhere is an error, never a summary and never a crash. */
