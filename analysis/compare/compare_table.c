@@ -20,8 +20,6 @@ static char *value_text(const ComparedFigure *figure, double value) {
         cell.count = (guint64)value;
     if (figure->form == FORM_NONE)
         cell.form = whole ? FORM_COUNT : FORM_REAL;
-    if (figure->form == FORM_SHARE && fabs(value) < SHARE_ROUNDING)
-        cell.number = 0;
     return summary_cell_format(&cell);
 }
 
@@ -193,7 +191,7 @@ static void append_row(GString *out, const ComparedFigure *figure, const Line *l
 /* Something other than 0 and nothing stands there. */
 static gboolean is_shown(const ComparedFigure *figure) {
     for (guint at = 0; at < figure->n; at++)
-        if (fabs(figure->values[at]) > (figure->form == FORM_SHARE ? SHARE_ROUNDING : 0))
+        if (fabs(figure->values[at]) > 0)
             return TRUE;
     return FALSE;
 }

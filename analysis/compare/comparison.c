@@ -85,9 +85,7 @@ static GPtrArray *figures_of(ResultFolder *const *folders, guint n) {
 /* --- differences */
 
 double compared_figure_delta(const ComparedFigure *figure, guint at) {
-    double delta = figure->values[at] - figure->values[0];
-
-    return figure->form == FORM_SHARE && fabs(delta) < SHARE_ROUNDING ? 0 : delta;
+    return figure->values[at] - figure->values[0];
 }
 
 double compared_figure_percent(const ComparedFigure *figure, guint at) {

@@ -39,9 +39,7 @@ Comparison *comparison_new(ResultFolder *const *folders, guint n, double thresho
 void comparison_free(Comparison *comparison);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Comparison, comparison_free)
 
-/* Of the folder 'at' from the first one. NaN where either has no value. Shares are times over other
- * times: what differs by less than this differs by their rounding, and that is 0. */
-#define SHARE_ROUNDING 1e-12
+/* Of the folder 'at' from the first one. NaN where either has no value. */
 double compared_figure_delta(const ComparedFigure *figure, guint at);
 /* The same in percent of the first one's magnitude; 0 of equal values, NaN from 0 to another. */
 double compared_figure_percent(const ComparedFigure *figure, guint at);

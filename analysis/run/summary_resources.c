@@ -67,6 +67,13 @@ static SummaryCell kv_cell(const char *key, CellForm form, const Group *group, d
         .key = key, .form = group->kv_tokens > 0 ? form : FORM_NONE, .number = value};
 }
 
+/* The time in which stages waited. What is less than a share of 1e-12 is the rounding of the sums:
+ * those stages never did. */
+static double group_idle_s(const Group *group) {
+    double idle_s = group->span_s - group->busy_s;
+    return idle_s > 1e-12 * group->span_s ? idle_s : 0;
+}
+
 static void add_group(SummaryRow *row, const Group *group, double end_s) {
     double capacity = (double)group->kv_tokens;
     SummaryCell kv_tokens = {.key = "kv_capacity_tokens",
@@ -75,7 +82,7 @@ static void add_group(SummaryRow *row, const Group *group, double end_s) {
                              .count = group->kv_tokens};
     SummaryCell utilisation =
         share_cell("utilisation", group->busy_s, (double)group->stages * end_s);
-    SummaryCell bubbles = share_cell("bubble_share", group->span_s - group->busy_s, group->span_s);
+    SummaryCell bubbles = share_cell("bubble_share", group_idle_s(group), group->span_s);
     SummaryCell kv_mean = share_cell("kv_mean_share", group->kv_mean_tokens, capacity);
     SummaryCell kv_peak = kv_cell("kv_peak_share", FORM_SHARE, group, group->kv_peak_share);
     utilisation.heading = "busy";

@@ -268,6 +268,24 @@ static void test_figures_of_the_machine_by_hand(Fixture *fixture, gconstpointer 
     assert_figures(fixture, figures, G_N_ELEMENTS(figures));
 }
 
+/* Sums that are off by their rounding, to either side, are no bubbles; what is more is one. */
+static void test_rounding_is_no_bubble(Fixture *fixture, gconstpointer data) {
+    (void)data;
+    static const struct {
+        double from_s, to_s, busy_s, share;
+    } cases[] = {{0.1, 0.4, 0.3, 0}, {0, 0.3, 0.1 + 0.2, 0}, {0, 1, 1 - 1e-9, 1e-9}};
+    for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
+        for (guint replica = 0; replica < 2; replica++) {
+            fixture->totals[replica].first_busy_s = cases[i].from_s;
+            fixture->totals[replica].last_busy_s = cases[i].to_s;
+            fixture->stage_totals[replica].busy_s = cases[i].busy_s;
+        }
+        g_autoptr(YamlNode) summary = summary_of(fixture);
+        double share = g_ascii_strtod(at(summary, "roles.prefill.bubble_share")->text, NULL);
+        g_assert_cmpfloat(fabs(share - cases[i].share), <=, 1e-6 * cases[i].share);
+    }
+}
+
 /* 12 clusters idle at 10 W, 40 W more while busy (stages of two ranks count twice), six nodes. */
 static void test_energy_is_power_times_time(Fixture *fixture, gconstpointer data) {
     (void)data;
@@ -448,6 +466,7 @@ int main(int argc, char **argv) {
     add("figures_of_the_machine_by_hand", NULL, test_figures_of_the_machine_by_hand);
     add("energy_is_power_times_time", NULL, test_energy_is_power_times_time);
     add("what_does_not_exist_is_null", NULL, test_what_does_not_exist_is_null);
+    add("rounding_is_no_bubble", NULL, test_rounding_is_no_bubble);
     add("verified_tokens", NULL, test_verified_tokens);
     add("goodput_and_verdicts", &with_limits, test_goodput_and_verdicts);
     add("empty_window_says_so", &with_empty_window, test_empty_window_says_so);
