@@ -1,8 +1,8 @@
 #include "analysis/compare/compare_plot.h"
 
+#include "analysis/compare/latency_spread.h"
 #include "analysis/output/gnuplot.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* As wide as a page of two columns. */
@@ -13,78 +13,26 @@
 #define SAMPLE_CM 1.1 /* a piece of line */
 #define GAP_CM 0.6
 #define LETTER_CM 0.125
-#define STEPS_MAX 800 /* of a curve; more would not be seen */
-#define DASHES 5      /* that gnuplot knows */
-#define WIDE 30       /* a logarithmic axis from this ratio of the largest to a small value, */
-#define LONG_TAIL 5   /* or to what 95 % do not exceed */
+#define DASHES 5 /* that gnuplot knows */
 
 static const char *const titles[N_SERVED_LATENCIES] = {"TTFT", "TPOT", "E2E latency"};
 
 /* One latency of all runs. */
 typedef struct Panel {
-    GArray **values; /* double, ascending; one for each folder */
-    guint n;
-    double least, most; /* drawn; NaN where there is no value at all */
-    gboolean logarithmic;
+    LatencySpread *spread;
     double scale; /* from seconds */
     const char *unit;
 } Panel;
-
-static int compare_doubles(const void *left, const void *right) {
-    double a = *(const double *)left, b = *(const double *)right;
-
-    return (a > b) - (a < b);
-}
-
-static GArray *values_of(const GArray *requests, guint kind) {
-    GArray *values = g_array_new(FALSE, FALSE, sizeof(double));
-
-    for (guint i = 0; i < requests->len; i++) {
-        const ServedRow *row = &g_array_index(requests, ServedRow, i);
-        if (row->completed && !isnan(row->latencies_s[kind]))
-            g_array_append_val(values, row->latencies_s[kind]);
-    }
-    g_array_sort(values, compare_doubles);
-    return values;
-}
-
-/* To the largest value; linear from 0, or from a little before the least value where all are far
- * from 0; logarithmic from about the smallest 2nd percentile where that would be too wide. */
-static void find_range(Panel *panel) {
-    double small = INFINITY, high = 0, most = -INFINITY, least = INFINITY;
-
-    for (guint i = 0; i < panel->n; i++) {
-        const GArray *values = panel->values[i];
-        if (values->len == 0)
-            continue;
-        least = MIN(least, g_array_index(values, double, 0));
-        small = MIN(small, g_array_index(values, double, values->len / 50));
-        high = MAX(high, g_array_index(values, double, (guint)(0.95 * (values->len - 1))));
-        most = MAX(most, g_array_index(values, double, values->len - 1));
-    }
-    panel->logarithmic = least > 0 && (most > WIDE * small || most > LONG_TAIL * high);
-    if (!isfinite(most)) {
-        panel->least = panel->most = NAN;
-        return;
-    }
-    panel->most = most;
-    panel->least = panel->logarithmic ? MAX(least, 0.9 * small)
-                   : 4 * least > most ? MAX(0, least - 0.1 * (most - least))
-                                      : 0;
-}
 
 static Panel panel_of(const Comparison *comparison, guint kind) {
     static const struct {
         double from_s, scale;
         const char *unit;
     } units[] = {{1, 1, "s"}, {1e-3, 1e3, "ms"}, {0, 1e6, "us"}};
-    Panel panel = {.values = g_new(GArray *, comparison->n), .n = comparison->n};
+    Panel panel = {.spread = latency_spread_new(comparison, kind)};
     guint unit = 0;
 
-    for (guint i = 0; i < panel.n; i++)
-        panel.values[i] = values_of(comparison->folders[i]->requests, kind);
-    find_range(&panel);
-    while (unit + 1 < G_N_ELEMENTS(units) && panel.most < units[unit].from_s)
+    while (unit + 1 < G_N_ELEMENTS(units) && panel.spread->most < units[unit].from_s)
         unit++;
     panel.scale = units[unit].scale;
     panel.unit = units[unit].unit;
@@ -92,34 +40,11 @@ static Panel panel_of(const Comparison *comparison, guint kind) {
 }
 
 static void panel_clear(Panel *panel) {
-    for (guint i = 0; i < panel->n; i++)
-        g_array_unref(panel->values[i]);
-    g_free(panel->values);
+    latency_spread_free(panel->spread);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Panel, panel_clear)
 
 /* --- the legend */
-
-static char *base_name(const char *path) {
-    g_autofree char *absolute = g_canonicalize_filename(path, NULL);
-
-    return g_path_get_basename(absolute);
-}
-
-/* The letter of the tables and the folder's own name, or the path as it was given where another
- * folder has the same name. Caller frees. */
-static char *legend_name(const Comparison *comparison, guint at) {
-    const char *path = comparison->folders[at]->path;
-    g_autofree char *letter = comparison_letter(at);
-    g_autofree char *own = base_name(path);
-    gboolean doubled = FALSE;
-
-    for (guint i = 0; i < comparison->n; i++) {
-        g_autofree char *other = base_name(comparison->folders[i]->path);
-        doubled = doubled || (i != at && strcmp(own, other) == 0);
-    }
-    return g_strdup_printf("%s  %s", letter, doubled ? path : own);
-}
 
 /* Names in rows of equal columns above the panels, each behind a piece of its line. */
 typedef struct Legend {
@@ -132,7 +57,7 @@ static Legend legend_of(const Comparison *comparison) {
     gsize longest = 0;
 
     for (guint i = 0; i < comparison->n; i++) {
-        g_autofree char *name = legend_name(comparison, i);
+        g_autofree char *name = comparison_name(comparison, i);
         longest = MAX(longest, (gsize)g_utf8_strlen(name, -1));
     }
     double wanted_cm = SAMPLE_CM + GAP_CM + LETTER_CM * (double)longest;
@@ -159,7 +84,7 @@ static void append_legend(GString *out, const Comparison *comparison, const Lege
     double left_cm = (WIDTH_CM - legend->columns * legend->column_cm + GAP_CM) / 2;
 
     for (guint i = 0; i < comparison->n; i++) {
-        g_autofree char *name = legend_name(comparison, i);
+        g_autofree char *name = comparison_name(comparison, i);
         guint row = i / legend->columns, column = i % legend->columns;
         double x_cm = left_cm + column * legend->column_cm;
         double y_cm = (row + 0.75) * LEGEND_CM;
@@ -179,34 +104,30 @@ static void append_legend(GString *out, const Comparison *comparison, const Lege
 
 /* --- the script */
 
-/* Steps of the curve: the value of every request, or of evenly spaced ones where they are many. */
-static void append_curve(GString *out, const Panel *panel, guint folder) {
-    const GArray *values = panel->values[folder];
-    guint steps = MIN(values->len, STEPS_MAX);
+static void append_point(GString *out, double x, double y) {
+    gnuplot_number(out, x);
+    g_string_append_c(out, ' ');
+    gnuplot_number(out, y);
+    g_string_append_c(out, '\n');
+}
 
-    for (guint step = 0; step < steps; step++) {
-        guint rank = (guint)((guint64)(step + 1) * values->len / steps) - 1;
-        double value = g_array_index(values, double, rank);
-        if (step == 0) {
-            gnuplot_number(out, panel->scale * value);
-            g_string_append(out, " 0\n");
-        }
-        gnuplot_number(out, panel->scale * value);
-        g_string_append_c(out, ' ');
-        gnuplot_number(out, (rank + 1.0) / values->len);
-        g_string_append_c(out, '\n');
+/* Steps of the curve, up to the longest latency of all folders. */
+static void append_curve(GString *out, const Panel *panel, guint folder) {
+    g_autoptr(GArray) curve = latency_curve(panel->spread->values[folder]);
+
+    for (guint i = 0; i < curve->len; i++) {
+        const CurvePoint *point = &g_array_index(curve, CurvePoint, i);
+        append_point(out, panel->scale * point->value_s, point->share);
     }
-    if (steps > 0) {
-        gnuplot_number(out, panel->scale * panel->most);
-        g_string_append(out, " 1\n");
-    }
+    if (curve->len > 0)
+        append_point(out, panel->scale * panel->spread->most, 1);
 }
 
 static void append_data(GString *out, const Panel *panel, guint kind) {
-    for (guint folder = 0; folder < panel->n; folder++) {
+    for (guint folder = 0; folder < panel->spread->n; folder++) {
         g_string_append_printf(out, "$d%u_%u << EOD\n", kind, folder);
         append_curve(out, panel, folder);
-        if (panel->values[folder]->len == 0)
+        if (panel->spread->values[folder]->len == 0)
             g_string_append(out, "NaN NaN\n");
         g_string_append(out, "EOD\n");
     }
@@ -232,19 +153,20 @@ static void append_tics(GString *out, double least, double most) {
 
 static void append_axes(GString *out, const Panel *panel, guint kind) {
     g_string_append_printf(out, "%s logscale x\nset xlabel '%s (%s)'\n",
-                           panel->logarithmic ? "set" : "unset", titles[kind], panel->unit);
-    if (panel->logarithmic)
-        append_tics(out, panel->scale * panel->least, panel->scale * panel->most);
+                           panel->spread->logarithmic ? "set" : "unset", titles[kind], panel->unit);
+    if (panel->spread->logarithmic)
+        append_tics(out, panel->scale * panel->spread->least, panel->scale * panel->spread->most);
     else
         g_string_append(out, "set xtics autofreq\n");
-    if (isnan(panel->most)) {
+    if (isnan(panel->spread->most)) {
         g_string_append(out, "set xrange [0:1]\n");
     } else {
         g_string_append(out, "set xrange [");
-        gnuplot_number(out, panel->scale * panel->least);
+        gnuplot_number(out, panel->scale * panel->spread->least);
         g_string_append_c(out, ':');
-        gnuplot_number(out, panel->scale * panel->most * (panel->most > 0 ? 1.02 : 0) +
-                                (panel->most > 0 ? 0 : 1));
+        gnuplot_number(out,
+                       panel->scale * panel->spread->most * (panel->spread->most > 0 ? 1.02 : 0) +
+                           (panel->spread->most > 0 ? 0 : 1));
         g_string_append(out, "]\n");
     }
     g_string_append(out, kind == 0 ? "set ylabel 'share of requests'\nset format y '%.1f'\n"

@@ -1,5 +1,6 @@
 #include "analysis/compare/compare_table.h"
 
+#include "analysis/compare/compare_text.h"
 #include <math.h>
 #include <string.h>
 
@@ -8,56 +9,6 @@
 #define PERCENT_WIDTH 8     /* " +99.9 %" */
 #define DELTA_WIDTH 12      /* with two folders alone, and wider percents */
 #define FOLDERS_IN_A_LINE 3 /* beside the first one: 100 columns */
-
-/* --- cells */
-
-static char *value_text(const ComparedFigure *figure, double value) {
-    const double most_exact = (double)(G_GUINT64_CONSTANT(1) << 53);
-    SummaryCell cell = {.form = figure->form, .number = value};
-    gboolean whole = value >= 0 && value < most_exact && !(fmod(value, 1) > 0);
-
-    if (whole)
-        cell.count = (guint64)value;
-    if (figure->form == FORM_NONE)
-        cell.form = whole ? FORM_COUNT : FORM_REAL;
-    return summary_cell_format(&cell);
-}
-
-/* "-" where the file has none, "absent" where it does not know the figure. */
-static char *cell_text(const ComparedFigure *figure, guint at) {
-    if (!figure->present[at])
-        return g_strdup("absent");
-    return isnan(figure->values[at]) ? g_strdup("-") : value_text(figure, figure->values[at]);
-}
-
-/* With its sign; of shares in percentage points. */
-static char *delta_text(const ComparedFigure *figure, guint at) {
-    double delta = compared_figure_delta(figure, at);
-    const char *sign = delta > 0 ? "+" : "-";
-
-    if (isnan(delta) || figure->form == FORM_BOOL)
-        return g_strdup("-");
-    if (!(fabs(delta) > 0))
-        return g_strdup("0");
-    g_autofree char *text = value_text(figure, fabs(delta));
-    if (figure->form != FORM_SHARE)
-        return g_strconcat(sign, text, NULL);
-    text[strcspn(text, "%")] = '\0';
-    return g_strconcat(sign, text, "pp", NULL);
-}
-
-static char *percent_text(double percent) {
-    char digits[G_ASCII_DTOSTR_BUF_SIZE];
-
-    if (isnan(percent))
-        return g_strdup("-");
-    if (!(fabs(percent) > 0))
-        return g_strdup("0 %");
-    if (percent > 9999)
-        return g_strdup(">9999 %");
-    const char *format = fabs(percent) < 99.95 ? "%+.1f" : "%+.0f";
-    return g_strconcat(g_ascii_formatd(digits, sizeof digits, format, percent), " %", NULL);
-}
 
 /* --- the parts */
 
@@ -161,9 +112,9 @@ static void append_headings(GString *out, const char *key, const Line *line) {
 }
 
 static void append_other(GString *out, const ComparedFigure *figure, const Line *line, guint at) {
-    g_autofree char *value = cell_text(figure, at);
-    g_autofree char *delta = delta_text(figure, at);
-    g_autofree char *percent = percent_text(compared_figure_percent(figure, at));
+    g_autofree char *value = compared_figure_text(figure, at);
+    g_autofree char *delta = compared_figure_delta_text(figure, at);
+    g_autofree char *percent = compare_text_percent(compared_figure_percent(figure, at));
     Verdict verdict = compared_figure_verdict(figure, at);
     gboolean told = verdict == VERDICT_BETTER || verdict == VERDICT_WORSE;
 
@@ -178,7 +129,7 @@ static void append_other(GString *out, const ComparedFigure *figure, const Line 
 
 static void append_row(GString *out, const ComparedFigure *figure, const Line *line) {
     g_autofree char *label = figure_key_label(figure->key);
-    g_autofree char *first = cell_text(figure, 0);
+    g_autofree char *first = compared_figure_text(figure, 0);
 
     g_string_append_printf(out, "  %-*s%*s", LABEL_WIDTH - 2, label, VALUE_WIDTH, first);
     for (guint at = line->from; at < line->to; at++)
@@ -188,20 +139,12 @@ static void append_row(GString *out, const ComparedFigure *figure, const Line *l
     g_string_append_c(out, '\n');
 }
 
-/* Something other than 0 and nothing stands there. */
-static gboolean is_shown(const ComparedFigure *figure) {
-    for (guint at = 0; at < figure->n; at++)
-        if (fabs(figure->values[at]) > 0)
-            return TRUE;
-    return FALSE;
-}
-
 static void append_figures(GString *out, const Comparison *comparison, const Line *line) {
     const char *before = NULL;
 
     for (guint i = 0; i < comparison->figures->len; i++) {
         const ComparedFigure *figure = comparison->figures->pdata[i];
-        if (!is_shown(figure))
+        if (!compared_figure_is_shown(figure))
             continue;
         if (before == NULL || !figure_key_same_section(before, figure->key))
             append_headings(out, figure->key, line);
@@ -214,20 +157,13 @@ static void append_left_out(GString *out, const Comparison *comparison) {
     guint hidden = 0;
 
     for (guint i = 0; i < comparison->figures->len; i++)
-        hidden += is_shown(comparison->figures->pdata[i]) ? 0 : 1;
+        hidden += compared_figure_is_shown(comparison->figures->pdata[i]) ? 0 : 1;
     g_string_append_c(out, '\n');
     if (comparison->n > 2)
         g_string_append(out, "percent: difference from A; b: better than A, w: worse than A\n");
     if (hidden > 0)
         g_string_append_printf(out, "%u figures that are 0 or nothing in all are not shown\n",
                                hidden);
-}
-
-static char *signed_seconds(double seconds) {
-    if (isnan(seconds))
-        return g_strdup("-");
-    g_autofree char *text = units_format_brief(fabs(seconds), DIMENSION_SECONDS);
-    return g_strconcat(seconds > 0 ? "+" : seconds < 0 ? "-" : "", text, NULL);
 }
 
 static void append_latencies(GString *out, const PairedRequests *paired) {
@@ -243,7 +179,7 @@ static void append_latencies(GString *out, const PairedRequests *paired) {
             out, "  %-8s%9" G_GUINT64_FORMAT "%9" G_GUINT64_FORMAT "%9" G_GUINT64_FORMAT,
             labels[kind], latency->faster, latency->slower, latency->same);
         for (guint i = 0; i < G_N_ELEMENTS(seconds); i++) {
-            g_autofree char *text = signed_seconds(seconds[i]);
+            g_autofree char *text = compare_text_seconds(seconds[i]);
             g_string_append_printf(out, "%11s", text);
         }
         g_string_append_c(out, '\n');
@@ -278,7 +214,7 @@ static void append_exceeding(GString *out, const Comparison *comparison) {
         for (guint i = 0; i < comparison->figures->len; i++) {
             const ComparedFigure *figure = comparison->figures->pdata[i];
             g_autofree char *letter = comparison_letter(at);
-            g_autofree char *percent = percent_text(compared_figure_percent(figure, at));
+            g_autofree char *percent = compare_text_percent(compared_figure_percent(figure, at));
             if (comparison_exceeds(comparison, figure, at))
                 g_string_append_printf(out, "  %-3s%-42s%s\n", letter, figure->key, percent);
         }

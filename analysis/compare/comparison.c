@@ -199,6 +199,25 @@ char *comparison_letter(guint at) {
     return g_strdup(letters + place);
 }
 
+static char *own_name(const char *path) {
+    g_autofree char *absolute = g_canonicalize_filename(path, NULL);
+
+    return g_path_get_basename(absolute);
+}
+
+char *comparison_name(const Comparison *comparison, guint at) {
+    const char *path = comparison->folders[at]->path;
+    g_autofree char *letter = comparison_letter(at);
+    g_autofree char *own = own_name(path);
+    gboolean doubled = FALSE;
+
+    for (guint i = 0; i < comparison->n; i++) {
+        g_autofree char *other = own_name(comparison->folders[i]->path);
+        doubled = doubled || (i != at && strcmp(own, other) == 0);
+    }
+    return g_strdup_printf("%s  %s", letter, doubled ? path : own);
+}
+
 const char *verdict_name(Verdict verdict) {
     static const char *const names[] = {[VERDICT_NONE] = NULL,
                                         [VERDICT_SAME] = "same",

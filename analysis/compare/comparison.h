@@ -50,6 +50,9 @@ guint comparison_exceeding(const Comparison *comparison); /* how many do, in all
 
 /* "A" … "Z", "AA" …: what tables call a folder. Caller frees. */
 char *comparison_letter(guint at);
+/* The letter and the folder's own name, or the path as it was given where another folder has the
+ * same name: "A  demo". Caller frees. */
+char *comparison_name(const Comparison *comparison, guint at);
 const char *verdict_name(Verdict verdict);             /* "better"; NULL of VERDICT_NONE */
 const char *direction_name(FigureDirection direction); /* "larger"; NULL of DIRECTION_NONE */
 

@@ -60,8 +60,9 @@ static double quantile(const GArray *sorted, double q) {
     return low + (place - rank) * (g_array_index(sorted, double, rank + 1) - low);
 }
 
+/* Takes the differences. */
 static PairedLatency latency_of_differences(GArray *differences) {
-    PairedLatency latency = {differences->len, 0, 0, 0, NAN, NAN, NAN, NAN};
+    PairedLatency latency = {differences->len, 0, 0, 0, NAN, NAN, NAN, NAN, differences};
     double sum = 0;
 
     if (differences->len == 0)
@@ -83,7 +84,7 @@ static PairedLatency latency_of_differences(GArray *differences) {
 
 static void fill(PairedRequests *paired, const GArray *pairs) {
     for (guint kind = 0; kind < N_SERVED_LATENCIES; kind++) {
-        g_autoptr(GArray) differences = g_array_new(FALSE, FALSE, sizeof(double));
+        GArray *differences = g_array_new(FALSE, FALSE, sizeof(double));
         for (guint i = 0; i < pairs->len; i++) {
             const Pair *pair = &g_array_index(pairs, Pair, i);
             double difference = pair->second->latencies_s[kind] - pair->first->latencies_s[kind];
@@ -107,14 +108,17 @@ PairedRequests *paired_requests_new(const GArray *first, const GArray *second,
     }
     if (pairs->len == 0)
         paired->unlike = g_strdup("they have no request in common");
-    if (paired->unlike == NULL)
-        fill(paired, pairs);
+    if (paired->unlike != NULL)
+        g_array_set_size(pairs, 0);
+    fill(paired, pairs);
     return paired;
 }
 
 void paired_requests_free(PairedRequests *paired) {
     if (paired == NULL)
         return;
+    for (guint kind = 0; kind < N_SERVED_LATENCIES; kind++)
+        g_array_unref(paired->latencies[kind].differences_s);
     g_free(paired->unlike);
     g_free(paired);
 }

@@ -12,11 +12,12 @@ typedef struct PairedLatency {
     guint64 faster, slower, same; /* in the second */
     double mean_s;
     double p5_s, median_s, p95_s; /* quantiles as numpy's default has them */
+    GArray *differences_s;        /* double, ascending: as many as pairs */
 } PairedLatency;
 
 typedef struct PairedRequests {
-    guint64 common; /* ids in both */
-    char *unlike;   /* NULL, or why they are not the same requests: then nothing below is filled */
+    guint64 common;    /* ids in both */
+    char *unlike;      /* NULL, or why they are not the same requests: then no pairs */
     guint64 completed; /* in both */
     PairedLatency latencies[N_SERVED_LATENCIES];
 } PairedRequests;
