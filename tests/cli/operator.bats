@@ -108,8 +108,9 @@ load common
 }
 
 @test "an all-reduce that is slower than its links takes the time of the formula too" {
-    sed '/^  nic:/i\  all_reduce: {bandwidth: 0.25 GB/s, latency: 40 us}' "$INFERGRID_SOURCE/platforms/mt3000.yaml" \
-        >slow.yaml
+    sed '/^  all_reduce:/,/latency/s/bandwidth:.*/bandwidth: 0.25 GB\/s/
+        /^  all_reduce:/,/latency/s/latency:.*/latency: 40 us/' \
+        "$INFERGRID_SOURCE/platforms/mt3000.yaml" >slow.yaml
     infergrid operator allreduce --platform ./slow.yaml --ranks 4 --bytes 1MB --json
     equal "$status" 0
     # 2 * 3/4 MB at 0.25 GB/s, six messages of 2 us, 40 us

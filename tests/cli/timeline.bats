@@ -159,7 +159,7 @@ near() {
         equal "$stderr" "$message"
         equal "$(ls -A)" gap.csv
     done <<'CASES'
---window '900 s:'|--window: it begins at 900 s, after the end at 41.24 s
+--window '900 s:'|--window: it begins at 900 s, after the end at 41.68 s
 --lanes 'decdoe*'|--lanes: no lane matches 'decdoe*' (did you mean 'decode*'?)
 --lanes 'decode*' --lanes gpu|--lanes: no lane matches 'gpu'; there are pool 0 prefill 0, pool 0 prefill 1, pool 0 prefill 2, pool 0 decode 0, network, requests, system
 --lanes 'prefill*' --window '40.5 s:'|--lanes: nothing happens on the lanes chosen

@@ -138,7 +138,8 @@ static Oracle oracle(const Choice *choice) {
     double batch = (double)found.batch;
     found.buffer = (guint64)ceil(batch * choice->context * token * layers / 19.9e9);
     found.pool = choice->prefill_dp * choice->prefill_pp + choice->tp * choice->pp + found.buffer;
-    found.prefill_s = batch / 2 * layers / (double)choice->prefill_pp * prefill_layer_oracle(model);
+    found.prefill_s =
+        ceil(batch / 2) * layers / (double)choice->prefill_pp * prefill_layer_oracle(model);
     found.decode_s = 127 * layers * decode_layer_oracle(model, slots, tp);
     double pace = fmax(found.prefill_s / (double)choice->prefill_dp, found.decode_s);
     double share = (double)found.pool;
