@@ -143,6 +143,16 @@ for row in csv.DictReader(open(sys.argv[1])): print(row[sys.argv[2]])' "$1" "$2"
     jq -e '.analytic_rule.figures.throughput_tokens_per_s > 0' rule/search.json
 }
 
+@test "the shipped closed batch of THInfer is planned by the rule, over micro-batches, in whole pools" {
+    infergrid search thinfer --set workload.synthetic.requests=64 --quiet --json
+    equal "$status" 0
+    equal "$(jq -r .analytic_rule.readings <<<"$output")" "S_max = prompt + generated, D_emb of KV = \
+kv_heads * head_dim, micro-batch by eq. 22, whole pools"
+    # eq. 15 and 16 with TP 2: 78 requests; more than 59 would ask for a second buffer
+    equal "$(jq -r .analytic_rule.plan <<<"$output")" \
+        '8 pools: prefill 1x1, buffer 1, decode tp2 dp1, slots 59'
+}
+
 @test "pictures are drawn" {
     command -v gnuplot >/dev/null || skip 'gnuplot is not here'
     space

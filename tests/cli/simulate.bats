@@ -134,3 +134,25 @@ interrupted() {
         equal "$(ls -A results)" $'experiment.yaml\nrequests.csv\nrun.json\nseries.csv\nsummary.json'
     done
 }
+
+# THInfer table VII, groups A1 and A2: tokens a second, of which nothing but a launch's time and rates
+# of single operators is calibrated.
+@test "the ablation's first steps are the published ones within 15 %" {
+    local -a one=() two=(pp=2 dp=6) four=(tp=2 pp=2 dp=3)
+    local -a a1=(policy.fusion=off policy.attention=unfused policy.launch=per_operator) a2=()
+    while read -r shape model group published; do
+        local -n parts=$shape switches=$group
+        infergrid simulate ablation --quiet --json --set "model=$model" \
+            "${parts[@]/#/--set=policy.colocated.}" "${switches[@]/#/--set=}"
+        equal "$status" 0
+        jq -e --argjson published "$published" \
+            '(.whole.output_token_throughput_per_s / $published - 1) | fabs < 0.15' <<<"$output"
+    done <<'CASES'
+one llama-2-7b a1 21
+one llama-2-7b a2 26
+two llama-2-13b a1 5.80
+two llama-2-13b a2 7.22
+four llama-30b a1 2.47
+four llama-30b a2 3.02
+CASES
+}
