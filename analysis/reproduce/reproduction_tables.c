@@ -12,6 +12,8 @@ const TableKind table_kinds[N_TABLE_KINDS] = {
      "table3_io_counts.csv", "mt3000", NULL, FALSE, build_io_counts},
     {"table5", THINFER, "whole models, generated tokens/s, 128 after each prompt",
      "table5_end_to_end.csv", NULL, "table5.yaml", FALSE, NULL},
+    {"table7", THINFER, "ablation on 12 clusters, generated tokens/s after prompts of 512 tokens",
+     "table7_ablation.csv", NULL, "table7.yaml", FALSE, NULL},
     {"table8", THINFER, "Linear with 4096 inputs on one cluster", "table8_linear.csv", "mt3000",
      NULL, FALSE, build_linear},
     {"table9", THINFER, "attention on one cluster, FP16, batch 4, head dimension 128",
@@ -41,23 +43,13 @@ const TableKind table_kinds[N_TABLE_KINDS] = {
      "waferllm/figure10_claims.csv", "wse2", NULL, FALSE, build_mesh_gemv_claims},
 };
 
-const char *const table_kind_names[N_TABLE_KINDS + 2] = {"table3",
-                                                         "table5",
-                                                         "table8",
-                                                         "table9",
-                                                         "figure11",
-                                                         "figure12",
-                                                         "wafer-table2",
-                                                         "wafer-table3",
-                                                         "wafer-table4",
-                                                         "wafer-table5",
-                                                         "wafer-table6",
-                                                         "wafer-table7",
-                                                         "wafer-table8",
-                                                         "wafer-figure9",
-                                                         "wafer-figure10",
-                                                         "all",
-                                                         NULL};
+const char *const table_kind_names[N_TABLE_KINDS + 2] = {
+    "table3",         "table5",       "table7",
+    "table8",         "table9",       "figure11",
+    "figure12",       "wafer-table2", "wafer-table3",
+    "wafer-table4",   "wafer-table5", "wafer-table6",
+    "wafer-table7",   "wafer-table8", "wafer-figure9",
+    "wafer-figure10", "all",          NULL};
 
 /* The machine of the setup, or the one that the table was measured on. */
 static Platform *load_platform(const TableKind *kind, const ReproduceSetup *setup, GError **error) {

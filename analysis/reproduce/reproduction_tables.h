@@ -30,7 +30,7 @@ typedef struct TableKind {
     /* Adds cells and claims that are made of operators; NULL: there are none. */
     gboolean (*build)(TableBuild *build, GError **error);
 } TableKind;
-#define N_TABLE_KINDS 15
+#define N_TABLE_KINDS 16
 extern const TableKind table_kinds[N_TABLE_KINDS];
 /* Their names and then "all", NULL-terminated. */
 extern const char *const table_kind_names[N_TABLE_KINDS + 2];

@@ -56,7 +56,7 @@ bash_offers() {
     equal "$(bash_offers completion '')" $'bash\nfish\nzsh'
     equal "$(bash_offers help ch)" check
     equal "$(bash_offers operator a)" $'allgather-gemm\nallreduce\nattention'
-    equal "$(bash_offers reproduce t)" $'table3\ntable5\ntable8\ntable9'
+    equal "$(bash_offers reproduce t)" $'table3\ntable5\ntable7\ntable8\ntable9'
     equal "$(bash_offers reproduce wafer-table | wc -l)" 7
 }
 

@@ -44,7 +44,7 @@ YAML
 @test "without a name: what there is" {
     infergrid reproduce
     equal "$status" 0
-    for name in table3 table8 table9 figure11 figure12 wafer-table{2..8} wafer-figure{9,10}; do
+    for name in table3 table5 table7 table8 table9 figure11 figure12 wafer-table{2..8} wafer-figure{9,10}; do
         contains "$output" "  $name "
     done
 }
@@ -163,6 +163,30 @@ PYTHON
     equal "$status" 0
     jq -en --argjson a "$before" \
         --argjson b "$(jq '[.tables[0].cells[].simulated] | add' <<<"$output")" '$b < 0.8 * $a'
+}
+
+@test "table V: GPUs within their aims, out of memory exactly where it is published" {
+    reference="$INFERGRID_SOURCE/analysis/reference"
+    grep -v '^THInfer' "$reference/table5_end_to_end.csv" >table5_end_to_end.csv
+    grep -v 'THInfer [0-9* ]' "$reference/table5.yaml" >table5.yaml
+    infergrid reproduce table5 --json
+    equal "$status" 0
+    holds '.cells | length == 16'
+    holds '.predicted | .cells == 8 and .median_error <= 0.08 and .worst_error <= 0.18'
+    holds '[.cells[] | select(.published == "OOM" or .simulated == "OOM")] |
+        length == 4 and all(.published == .simulated and .row == "70B")'
+    holds '[.cells[] | select(.calibrated)] | length == 4 and all(.column == "512" and
+        (.error | fabs) < 0.01)'
+    holds '.claims | length == 2 and all(.of == .kept)'
+}
+
+@test "table VII: each optimisation helps as published, operators and graph within 15 %" {
+    infergrid reproduce table7 --json
+    equal "$status" 0
+    holds '.predicted | .cells == 17 and .median_error <= 0.18 and .worst_error <= 0.8'
+    holds '[.cells[] | select(.series | test("^A[12] ")) | .error | fabs] |
+        length == 6 and max <= 0.15'
+    holds '.claims[0] | [.of, .kept] == [45, 45]'
 }
 
 @test "experiments: the figure of the command, the rule's plan, out of memory as an outcome" {
