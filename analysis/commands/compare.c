@@ -2,6 +2,8 @@
 #include "analysis/compare/compare_plot.h"
 #include "analysis/compare/compare_table.h"
 #include "analysis/output/gnuplot.h"
+#include "analysis/report/report_compare.h"
+#include "analysis/report/report_page.h"
 #include "workloads/input_error.h"
 #include "workloads/traces/trace_values.h"
 #include <math.h>
@@ -11,7 +13,7 @@
 typedef struct CompareOptions {
     char *first;
     char **others;
-    char *plot;
+    char *plot, *report;
     char *threshold;
     gboolean json, csv;
 } CompareOptions;
@@ -43,7 +45,9 @@ static gboolean usage_is_right(const CompareOptions *options, double *threshold,
     else
         return threshold_read(options->threshold, threshold, error) &&
                (options->plot == NULL ||
-                gnuplot_possible(options->plot, "--plot", "infergrid compare", error));
+                gnuplot_possible(options->plot, "--plot", "infergrid compare", error)) &&
+               (options->report == NULL ||
+                report_possible(options->report, "infergrid compare", error));
     return FALSE;
 }
 
@@ -91,6 +95,8 @@ static int compare_run(const void *target) {
         comparison_new((ResultFolder *const *)folders->pdata, folders->len, threshold);
     if (options->plot != NULL && !compare_plot_draw(comparison, options->plot, &error))
         return catalogue_fail(error);
+    if (options->report != NULL && !report_compare_write(comparison, options->report, &error))
+        return catalogue_fail(error);
     g_autofree char *text = options->json  ? compare_json(comparison)
                             : options->csv ? compare_csv(comparison)
                                            : compare_table(comparison);
@@ -113,6 +119,9 @@ static const Option compare_options[] = {
      "from 0, anything worse is"},
     {"plot", 'p', OPTION_TEXT, OPTION_OFFSET(plot), "FILE", "no picture",
      "draw the distributions of TTFT, TPOT and E2E into FILE.svg or FILE.pdf; needs gnuplot"},
+    {"report", 0, OPTION_TEXT, OPTION_OFFSET(report), "FILE.html", "none",
+     "write one page that opens in any browser, without network: settings, figures, "
+     "distributions and requests one by one"},
     {"json", 'j', OPTION_FLAG, OPTION_OFFSET(json), NULL, "off", "print JSON instead of a table"},
     {"csv", 0, OPTION_FLAG, OPTION_OFFSET(csv), NULL, "off",
      "print CSV instead of a table: a row for each figure of each OTHER"},
@@ -135,6 +144,8 @@ const Command command_compare = {
     .example = "  # what smaller batches do to the demo, as tables and as a picture\n"
                "  infergrid simulate demo.yaml -o results/slots-24\n"
                "  infergrid simulate demo.yaml --set policy.decode.slots=8 -o results/slots-8\n"
-               "  infergrid compare results/slots-24 results/slots-8 --plot results/slots.svg\n",
+               "  infergrid compare results/slots-24 results/slots-8 --plot results/slots.svg\n"
+               "  # the same, and every request with itself, as one page\n"
+               "  infergrid compare results/slots-24 results/slots-8 --report results/slots.html\n",
     .run = compare_run,
 };

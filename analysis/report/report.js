@@ -76,12 +76,13 @@
   function tableOf(columns, rows, caption) {
     const words = columns.map((_, i) => i > 0 && rows.some((row) => !looksNumeric(row[i] || '') && row[i].length > 24));
     const kind = (i) => (words[i] ? 'words' : undefined);
+    const verdict = (text) => (/\bbetter$/.test(text) ? 'better' : /\bworse$/.test(text) ? 'worse' : undefined);
     return element('table', {},
       caption ? element('caption', {}, caption) : null,
       columns.some((name) => name) ? element('thead', {}, element('tr', {}, ...columns.map((name, i) =>
         element('th', {scope: 'col', class: kind(i)}, name)))) : null,
       element('tbody', {}, ...rows.map((row) => element('tr', {}, ...row.map((text, i) =>
-        i === 0 ? element('th', {scope: 'row'}, text) : element('td', {class: kind(i)}, text))))));
+        i === 0 ? element('th', {scope: 'row'}, text) : element('td', {class: kind(i) || verdict(text)}, text))))));
   }
   const scroller = (label, inner) =>
     element('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': label}, inner);
@@ -189,6 +190,7 @@
       .flatMap((series) => series.points.map((point) => point[1] || 0)));
     return Object.assign(style, {
       type: 'value', name: axisName(axis), nameLocation: 'end', nameGap: marksOnX(item).length ? 24 : 10, scale: !axis.zero,
+      axisLine: Object.assign(style.axisLine, {onZero: false}),
       nameTextStyle: Object.assign(style.nameTextStyle, {align: right ? 'right' : 'left', padding: right ? [0, -30, 0, 0] : [0, 0, 0, -34]}),
       position: right ? 'right' : 'left', splitNumber: 4,
       splitLine: right ? {show: false} : style.splitLine,

@@ -168,6 +168,60 @@ END
     equal "$(ls -A out)" $'cdf.pdf\ncdf.svg'
 }
 
+@test "a report says what the tables say, and draws every request" {
+    simulate a
+    simulate b policy.decode.slots=4
+    infergrid compare a b --report page.html --threshold 5
+    [[ $stderr != *'built without reports'* ]] || skip 'built without reports'
+    equal "$status" 1
+    compare a b --threshold 5 | cmp - <(printf '%s\n' "$output")
+    compare a b --json --threshold 5 >out.json || true
+    python3 - <<'END'
+import csv, json, re
+page = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>',
+                            open("page.html").read(), re.S)[1])
+found = json.load(open("out.json"))
+sections = {section["id"]: section["items"] for section in page["sections"]}
+items = [item for section in sections.values() for item in section]
+tables = {item["title"]: item["rows"] for item in items if item["kind"] == "table"}
+charts = {item["id"]: item for item in items if item["kind"] == "chart"}
+assert tables["Settings that differ"] == [["policy.decode.slots", "8", "4"]]
+assert len(tables["Worse than A by more than 5 %"]) == found["beyond_threshold"] > 10
+# every figure that is not 0 or nothing in both, with its verdict, in the same order
+rows = [row for item in sections["figures"] for row in item["rows"]]
+shown = [figure for figure in found["figures"] if any(figure["values"])]
+assert len(rows) == len(shown) > 60
+for row, figure in zip(rows, shown):
+    last, verdict = row[-1].split()[-1], figure["verdicts"][1]
+    assert (last if last in ("better", "worse") else None) == \
+        (None if verdict == "same" else verdict), (row, figure)
+assert [item["state"] for item in sections["overview"] if item.get("label") == "TPOT p99"] == ["bad"]
+# curves through every request, and through each less its own in the first
+requests = [{row["id"]: row for row in csv.DictReader(open(f"{name}/requests.csv"))}
+            for name in "ab"]
+for kind in ("ttft", "tpot", "e2e"):
+    both = [{i: float(row[f"{kind}_s"]) for i, row in run.items()} for run in requests]
+    less = [both[1][i] - both[0][i] for i in both[0]]
+    for chart, lists in ((charts[f"{kind}-cdf"], [run.values() for run in both]),
+                         (charts[f"{kind}-difference"], [less])):
+        assert [series["name"] for series in chart["series"]] == ["A  a", "B  b"][-len(lists):]
+        for series, values in zip(chart["series"], lists):
+            for i, x in enumerate(sorted(values)):
+                point = series["points"][i + 1]
+                assert abs(point[0] - x) <= 1e-5 * abs(x) + 1e-9, (kind, i, point, x)
+                assert abs(point[1] - 100 * (i + 1) / len(values)) < 1e-3, (kind, i, point)
+    assert [mark["value"] for mark in charts[f"{kind}-difference"]["marks"]] == [0]
+END
+    # the same bytes each time; what is not paired is told
+    cp page.html first.html
+    compare a b --report page.html --threshold 5 >/dev/null 2>&1 || true
+    cmp first.html page.html
+    simulate c seed=8
+    compare a c --report page.html >/dev/null
+    grep -q 'Requests of A and B are not paired: request ' page.html
+    ! grep -q ttft-difference page.html
+}
+
 @test "folders that are damaged, or another command's, are told with their place" {
     simulate good
     damaged() {
