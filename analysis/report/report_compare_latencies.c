@@ -83,8 +83,7 @@ static void add_differences(ReportPage *page, const Comparison *comparison, guin
     g_autofree char *title = g_strdup_printf("%s, each less its own in A", latencies[kind].name);
     g_autoptr(GString) summary = g_string_new(NULL);
     ReportChart *chart = report_chart_new(
-        latencies[kind].difference_id, title,
-        REPORT_AXIS(latencies[kind].name, REPORT_UNIT_SECONDS),
+        latencies[kind].difference_id, title, REPORT_AXIS("more than in A", REPORT_UNIT_SECONDS),
         REPORT_AXIS_FROM_ZERO("requests at most so much slower", REPORT_UNIT_PERCENT));
 
     for (guint at = 1; at < comparison->n; at++) {
