@@ -130,7 +130,10 @@ void report_chart_point(ReportChart *chart, double x, double y, const char *labe
     g_string_append_c(series->points, ']');
     if (series->labels->len > 1)
         g_string_append_c(series->labels, ',');
-    json_text_quote(series->labels, label == NULL ? "" : label);
+    if (label == NULL)
+        g_string_append(series->labels, "\"\"");
+    else
+        json_text_quote(series->labels, label);
     series->labelled |= label != NULL;
 }
 

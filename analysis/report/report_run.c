@@ -7,12 +7,25 @@
 #include "analysis/timeline/timeline.h"
 #include <math.h>
 
+/* Lets events through to the timeline until its slices are full. */
+typedef struct Gate {
+    Observer observer;
+    Observer *timeline;
+} Gate;
+
 struct ReportRun {
+    Gate gate;
     ReportSeries *series;
     ReportPhases *phases;
     TraceSink *slices; /* owned by the timeline */
     Timeline *timeline;
 };
+
+static void pass_through(Observer *observer, const Event *event) {
+    const Gate *gate = (const Gate *)observer;
+    if (observer->wants_steps)
+        gate->timeline->notify(gate->timeline, event);
+}
 
 ReportRun *report_run_new(const Experiment *experiment, const Ledger *ledger) {
     ReportRun *run = g_new0(ReportRun, 1);
@@ -21,7 +34,9 @@ ReportRun *report_run_new(const Experiment *experiment, const Ledger *ledger) {
     run->phases = report_phases_new();
     run->slices = report_slices_new(experiment->plan);
     run->timeline = timeline_new(run->slices, &options);
-    report_slices_watch(run->slices, timeline_observer(run->timeline));
+    run->gate = (Gate){{.notify = pass_through, .wants_steps = TRUE, .wants_transfers = TRUE},
+                       timeline_observer(run->timeline)};
+    report_slices_watch(run->slices, &run->gate.observer);
     return run;
 }
 
@@ -35,11 +50,9 @@ void report_run_free(ReportRun *run) {
 }
 
 void report_run_observe(ReportRun *run, GPtrArray *observers) {
-    Observer *timeline = timeline_observer(run->timeline);
-    timeline->sample = NULL; /* its counters are not shown */
     g_ptr_array_add(observers, report_series_observer(run->series));
     g_ptr_array_add(observers, report_phases_observer(run->phases));
-    g_ptr_array_add(observers, timeline);
+    g_ptr_array_add(observers, &run->gate.observer);
 }
 
 static void add_timeline(ReportPage *page, const ReportRun *run, double end_s) {

@@ -2,6 +2,7 @@
 #include "analysis/report/report_run_private.h"
 
 #include "analysis/run/outcome.h"
+#include "analysis/search/objective.h"
 #include "workloads/units.h"
 
 #define POOLS_SHOWN_MAX 3 /* singly; of more the roles are shown together */
@@ -235,10 +236,13 @@ static void add_power(ReportPage *page, const SummaryInput *input, const ReportS
         report_chart_point(chart, report_series_middle_s(series, i), watts, NULL);
         most = MAX(most, rest_watts + watts);
     }
+    g_autofree char *all = objective_text(FIGURE_ENERGY, joules);
+    g_autofree char *mean = units_format_brief(joules / end_s, DIMENSION_WATTS);
+    g_autofree char *peak = units_format_brief(most, DIMENSION_WATTS);
     report_chart_summary(chart,
-                         "%.4g kJ in all, %.1f %% of them by computing above idle; %.4g W "
-                         "in the mean and %.4g W at the most.",
-                         joules / 1e3, 100 * busy_joules / joules, joules / end_s, most);
+                         "%s in all, %.1f %% of them by computing above idle; %s in the mean and "
+                         "%s at the most.",
+                         all, 100 * busy_joules / joules, mean, peak);
     report_page_chart(page, chart);
 }
 

@@ -242,12 +242,20 @@ static char *slices_text(const ReportSlices *slices, const guint *places, gint64
     for (guint i = 0; i < slices->slices->len; i++) {
         const Slice *slice = &g_array_index(slices->slices, Slice, i);
         gint64 start = slice->start_ns / tick_ns;
-        g_string_append_printf(out,
-                               "%s%u,%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT ",%u,%" G_GINT64_FORMAT
-                               ",%" G_GUINT64_FORMAT ",%" G_GUINT64_FORMAT,
-                               i > 0 ? "," : "", places[slice->lane], start,
-                               slice->end_ns / tick_ns - start, slice->kind,
-                               slice->tail_ns / tick_ns, slice->size, slice->tokens);
+        const guint64 numbers[] = {places[slice->lane],
+                                   (guint64)start,
+                                   (guint64)(slice->end_ns / tick_ns - start),
+                                   slice->kind,
+                                   (guint64)(slice->tail_ns / tick_ns),
+                                   slice->size,
+                                   slice->tokens};
+        char text[G_N_ELEMENTS(numbers) * (NUMBER_TEXT_MAX + 1)], *end = text;
+        for (guint k = 0; k < G_N_ELEMENTS(numbers); k++) {
+            if (i > 0 || k > 0)
+                *end++ = ',';
+            end = number_text_count(end, numbers[k]);
+        }
+        g_string_append_len(out, text, end - text);
     }
     g_string_append_c(out, ']');
     return g_string_free(out, FALSE);

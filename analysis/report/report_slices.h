@@ -7,7 +7,7 @@
 #include "analysis/report/report_series.h"
 #include "analysis/timeline/trace_sink.h"
 
-#define REPORT_SLICES_MAX 12000
+#define REPORT_SLICES_MAX 8000
 #define REPORT_BLOCKS_MAX 5600 /* of shares of busy time */
 #define REPORT_LANES_MAX 96    /* more than that are left out, and counted */
 
