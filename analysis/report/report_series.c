@@ -45,7 +45,8 @@ static void thin_out(ReportSeries *series) {
 
 static void append(ReportSeries *series, const SimulationSample *state) {
     ReportSample sample = {.state = *state};
-    for (TransferPurpose purpose = 0; purpose < N_PURPOSES; purpose++)
+    /* What is booked at the very first date is of the time behind it. */
+    for (TransferPurpose purpose = 0; purpose < N_PURPOSES && series->samples->len > 0; purpose++)
         sample.sent_bytes[purpose] = series->ledger->bytes_sent[purpose];
     g_array_append_val(series->samples, sample);
     append_busy(series);

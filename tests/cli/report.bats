@@ -59,7 +59,8 @@ needs_reports() {
     "$INFERGRID" sweep --quiet "$pbd" --vary policy.decode.slots=2,4,8 --report sweep.html >/dev/null
     small=(--set workload.synthetic.requests=32 --set workload.synthetic.output.tokens=16)
     "$INFERGRID" search --quiet closed_batch "${small[@]}" --report search.html >/dev/null
-    "$INFERGRID" plan --quiet planning --target 'ttft_p99 <= 30 s' --report plan.html >/dev/null
+    "$INFERGRID" plan --quiet planning --target 'ttft_p99 <= 30 s' --sizes 8:16:8 \
+        --load-scale 1,2 --report plan.html >/dev/null
     node "$INFERGRID_SOURCE/tests/report/page.mjs" "$reports" "$chromium" \
         demo.html sweep.html search.html plan.html
 }

@@ -23,13 +23,12 @@ def integral(points, spans):
 
 
 def spans_of(points, end):
-    """Lengths of the consecutive spans of which 'points' are the middles, from 0 to 'end'."""
-    spans, begin = [], 0.0
-    for middle, _ in points:
-        spans.append(2 * (middle - begin))
-        begin += spans[-1]
-    close("end of the last span", begin, end, 1e-3)
-    return spans
+    """Lengths of the spans of which 'points' are the middles: equal ones, and what is left of 'end'."""
+    span = (points[-2][0] - points[0][0]) / (len(points) - 2)
+    last = end - span * (len(points) - 1)
+    close("middle of the first span", points[0][0], span / 2, 1e-3)
+    close("middle of the last span", points[-1][0], end - last / 2, 1e-3)
+    return [span] * (len(points) - 1) + [last]
 
 
 def main():
