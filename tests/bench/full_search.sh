@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The best plan for the closed batch and the plan of the paper's rule, for the models of THInfer's
 # tables on 32, 40, 64 and 72 clusters: a line of CSV each, with the published throughput where there
-# is one (table V: 32 and 72 clusters). Takes long; arguments pick models: 7B 13B 30B 70B.
+# is one (table V: 32 and 72 clusters). Takes long: arguments pick models (7B 13B 30B 70B), PROMPTS
+# and CLUSTERS, lists in the environment, some of the rest.
 #
 # Every request waits at time 0, 64 for each cluster: several times what the machine holds at once.
 # The space: prefill, buffer and decode apart or colocated; continuous batching; TP to 4 (70B: 8);
@@ -66,8 +67,8 @@ of_table5() {
 echo model,prompt,clusters,best,tokens_per_s,published,ratio,rule_tokens_per_s,regret,simulated,candidates
 for model in "${@:-7B}"; do
     read -r name prefill tp pp slots <<<"$(space "$model")"
-    for prompt in 512 1024; do
-        for clusters in 32 40 64 72; do
+    for prompt in ${PROMPTS:-512 1024}; do
+        for clusters in ${CLUSTERS:-32 40 64 72}; do
             experiment "$clusters" "$prompt" "$name" "$prefill" "$tp" "$pp" "$slots" >"$work/a.yaml"
             "$INFERGRID" search "$work/a.yaml" -q --json >"$work/a.json"
             jq -r --arg row "$model,$prompt,$clusters" \
