@@ -271,8 +271,12 @@
       const y = (series.right ? item.right : item.y);
       const value = Array.isArray(one.value) ? one.value : [null, one.value];
       const lines = label ? [escaped(label).replace(/\n/g, '<br>')] : [];
-      lines.push(`${escaped(y.name)}: <b>${escaped(format(value[1], y.unit))}</b>`);
-      if (value[0] !== null && series.style !== 'bars') lines.push(`${escaped(item.x.name)}: <b>${escaped(format(value[0], item.x.unit))}</b>`);
+      const tell = (axis, number) => {
+        const text = format(number, axis.unit);
+        if (!label || !label.includes(`${axis.name} ${text}`)) lines.push(`${escaped(axis.name)}: <b>${escaped(text)}</b>`);
+      };
+      tell(y, value[1]);
+      if (value[0] !== null && series.style !== 'bars') tell(item.x, value[0]);
       return `<b>${escaped(one.seriesName)}</b><br>${lines.join('<br>')}`;
     };
   }
@@ -363,7 +367,7 @@
       const head = `<b>${escaped(item.steps ? item.lanes[lane] : `request ${item.lanes[lane]}`)}</b><br>${escaped(series.name)}`;
       const when = `from ${format(from, 's')}, for <b>${format(to - from, 's')}</b>`;
       const what = series.shade ? `busy ${size} %` : !item.steps ? `${size} prompt tokens, ${tokens} generated`
-        : tokens ? `${size} requests, ${tokens} tokens` : size ? format(size, 'B') : '';
+        : tokens ? `${size} request${size === 1 ? '' : 's'}, ${tokens} tokens` : size ? format(size, 'B') : '';
       return [head, when, what].filter((line) => line).join('<br>');
     };
   }
