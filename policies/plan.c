@@ -378,6 +378,10 @@ gboolean plan_holds(const Plan *plan, guint64 prompt_tokens, guint64 output_toke
            wafer_use_holds(&plan->wafer, prompt_tokens, output_tokens);
 }
 
+const char *plan_replica_name(const Plan *plan, const ReplicaPlan *replica) {
+    return plan->wafer.spec.decode_grid > 0 ? "wafer" : replica_role_name(replica->role);
+}
+
 void plan_free(Plan *plan) {
     if (plan == NULL)
         return;

@@ -78,6 +78,8 @@ typedef struct Plan {
 Plan *plan_new(const Policy *policy, const Model *model, const Platform *platform,
                const YamlNode *place, GError **error);
 void plan_free(Plan *plan);
+/* What a replica is called where people read it: its role, or "wafer" in mode wafer. Static. */
+const char *plan_replica_name(const Plan *plan, const ReplicaPlan *replica);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Plan, plan_free)
 
 /* What a stage's weights take to come, once a step; 0 where they rest on the device. */

@@ -48,8 +48,10 @@ static gboolean files_are_right(char *const *files, const char *who, GError **er
     for (gsize i = 0; files != NULL && files[i] != NULL; i++) {
         if (!timeline_files_check(files[i], error))
             return FALSE;
+        g_autofree char *path = g_canonicalize_filename(files[i], NULL);
         for (gsize j = 0; j < i; j++) {
-            if (strcmp(files[i], files[j]) != 0)
+            g_autofree char *other = g_canonicalize_filename(files[j], NULL);
+            if (strcmp(path, other) != 0)
                 continue;
             g_set_error(error, INPUT_ERROR, INPUT_ERROR_DUPLICATE,
                         "%s: option '--timeline' names '%s' twice", who, files[i]);

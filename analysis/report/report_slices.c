@@ -112,7 +112,7 @@ static char *stage_name(const Plan *plan, const ReplicaPlan *replica, guint stag
     GString *name = g_string_new(NULL);
     if (plan->replicas[plan->n_replicas - 1].pool > 0)
         g_string_append_printf(name, "pool %u ", replica->pool);
-    g_string_append_printf(name, "%s %u", replica_role_name(replica->role), replica->index);
+    g_string_append_printf(name, "%s %u", plan_replica_name(plan, replica), replica->index);
     if (replica->n_stages > 1)
         g_string_append_printf(name, " stage %u", stage);
     return g_string_free(name, FALSE);

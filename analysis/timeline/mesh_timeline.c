@@ -4,22 +4,26 @@
 
 #define PROCESS 0
 
-static void name_lanes(TraceSink *sink, const MeshRunSpec *spec) {
-    g_autofree char *title = g_strdup_printf("%s on %u × %u cores", mesh_operator_names[spec->kind],
-                                             spec->grid.columns, spec->grid.rows);
+/* The cores that were simulated: folded, a row or a column of them, or both. */
+static void name_lanes(TraceSink *sink, const MeshRunSpec *spec, const GArray *events) {
+    guint columns = spec->grid.columns, rows = spec->grid.rows;
+    g_autofree char *title =
+        g_strdup_printf("%s on %u × %u cores", mesh_operator_names[spec->kind], columns, rows);
+    g_autofree gboolean *there = g_new0(gboolean, (gsize)columns * rows);
 
     trace_sink_name_process(sink, PROCESS, title);
-    for (guint y = 0; y < spec->grid.rows; y++)
-        for (guint x = 0; x < spec->grid.columns; x++) {
-            g_autofree char *name = g_strdup_printf("core (%u, %u)", x, y);
-            if (spec->full || x == 0 || y == 0)
-                trace_sink_name_thread(sink, PROCESS, y * spec->grid.columns + x, name);
-        }
+    for (guint i = 0; i < events->len; i++)
+        there[g_array_index(events, OperatorEvent, i).lane] = TRUE;
+    for (guint core = 0; core < columns * rows; core++) {
+        g_autofree char *name = g_strdup_printf("core (%u, %u)", core % columns, core / columns);
+        if (there[core])
+            trace_sink_name_thread(sink, PROCESS, core, name);
+    }
 }
 
 void mesh_timeline_put(const MeshRunSpec *spec, const MeshRunResult *result,
                        const TraceWindow *window, TraceSink *sink) {
-    name_lanes(sink, spec);
+    name_lanes(sink, spec, result->events);
     for (guint i = 0; i < result->events->len; i++) {
         const OperatorEvent *event = &g_array_index(result->events, OperatorEvent, i);
         TraceEvent slice = {.phase = TRACE_SLICE,

@@ -325,7 +325,9 @@ static void name_stage(Timeline *timeline, guint process, const ReplicaPlan *rep
     const StagePlan *plan = &replica->stages[stage];
     guint thread = stage_thread(timeline, replica, stage);
     if (!timeline->ranks) {
-        g_autofree char *name = g_strdup_printf("stage %u (tp %u)", stage, plan->tp);
+        gboolean wafer = timeline->plan->wafer.spec.decode_grid > 0; /* it has no ranks */
+        g_autofree char *name = wafer ? g_strdup_printf("stage %u", stage)
+                                      : g_strdup_printf("stage %u (tp %u)", stage, plan->tp);
         trace_sink_name_thread(timeline->sink, process, thread, name);
         return;
     }
@@ -339,8 +341,9 @@ static void name_stage(Timeline *timeline, guint process, const ReplicaPlan *rep
 static void name_replicas(Timeline *timeline) {
     for (guint i = 0; i < timeline->plan->n_replicas; i++) {
         const ReplicaPlan *replica = &timeline->plan->replicas[i];
-        g_autofree char *name = g_strdup_printf("pool %u %s %u", replica->pool,
-                                                replica_role_name(replica->role), replica->index);
+        g_autofree char *name =
+            g_strdup_printf("pool %u %s %u", replica->pool,
+                            plan_replica_name(timeline->plan, replica), replica->index);
         trace_sink_name_process(timeline->sink, i + 1, name);
         for (guint stage = 0; stage < replica->n_stages; stage++)
             name_stage(timeline, i + 1, replica, stage);

@@ -100,9 +100,9 @@ near() {
     "$INFERGRID" simulate --quiet --json wafer --set workload.synthetic.requests=4 \
         --timeline run.paje >summary.json
     dump run.paje
-    equal "$(states colocated '|prefill|decode|' | cut -d' ' -f1)" \
+    equal "$(states wafer '|prefill|decode|' | cut -d' ' -f1)" \
         "$(jq .roles.colocated.steps summary.json)"
-    near "0 $(states colocated '|prefill|decode|transition|' | cut -d' ' -f2)" \
+    near "0 $(states wafer '|prefill|decode|transition|' | cut -d' ' -f2)" \
         "0 $(steps colocated 1 | cut -d' ' -f2)"
 }
 
@@ -124,6 +124,9 @@ near() {
     "$INFERGRID" operator meshgemm --platform wse2 --grid 4 -M 32 --full --timeline mesh.json \
         --timeline mesh.paje >/dev/null
     check_trace mesh.json
+    "$INFERGRID" operator allreduce --platform wse2 --grid 8 --elements 4 --timeline row.json >/dev/null
+    equal "$(jq -c '[.traceEvents[] | select(.name == "thread_name").args.name] | [length, last]' \
+        row.json)" '[8,"core (7, 0)"]'
     "$INFERGRID" operator gemm -M 512 -K 1024 -N 1024 --timeline part.json --lanes transfers \
         --window ':0.1 ms' >/dev/null
     check_trace part.json
@@ -165,6 +168,7 @@ near() {
 --lanes 'prefill*' --window '40.5 s:'|--lanes: nothing happens on the lanes chosen
 --timeline run.txt|--timeline: expected a file that ends in .json, .json.gz, .paje, .pdf or .svg, not 'run.txt'
 --timeline run.json|infergrid simulate: option '--timeline' names 'run.json' twice
+--timeline ./run.json|infergrid simulate: option '--timeline' names './run.json' twice
 CASES
 }
 
