@@ -170,28 +170,30 @@ static int channel(double value) {
     return (int)(value * 255 + 0.5);
 }
 
-static void add_svg_text(GanttCanvas *canvas, double x, double y, GanttAnchor anchor,
-                         GanttFont font, GanttRgb colour, const char *text) {
+static void add_svg_text(GanttCanvas *canvas, double x, double y, const GanttStyle *style,
+                         const char *text) {
     static const char *const anchors[] = {"start", "middle", "end"};
+    const GanttRgb *colour = &style->colour;
     g_autofree char *escaped = g_markup_escape_text(text, -1);
 
     g_string_append_printf(canvas->texts,
                            "<text x=\"%.2f\" y=\"%.2f\" font-size=\"%.1f\"%s text-anchor=\"%s\" "
                            "fill=\"#%02x%02x%02x\">%s</text>\n",
-                           x, y, font.size_pt, font.bold ? " font-weight=\"bold\"" : "",
-                           anchors[anchor], channel(colour.red), channel(colour.green),
-                           channel(colour.blue), escaped);
+                           x, y, style->font.size_pt,
+                           style->font.bold ? " font-weight=\"bold\"" : "", anchors[style->anchor],
+                           channel(colour->red), channel(colour->green), channel(colour->blue),
+                           escaped);
 }
 
-void gantt_canvas_text(GanttCanvas *canvas, double x, double y, GanttAnchor anchor, GanttFont font,
-                       GanttRgb colour, const char *text) {
+void gantt_canvas_text(GanttCanvas *canvas, double x, double y, GanttStyle style,
+                       const char *text) {
     if (canvas->texts != NULL) {
-        add_svg_text(canvas, x, y, anchor, font, colour, text);
+        add_svg_text(canvas, x, y, &style, text);
         return;
     }
-    double width = gantt_canvas_text_width(canvas, font, text);
-    cairo_set_source_rgb(canvas->cairo, colour.red, colour.green, colour.blue);
-    cairo_move_to(canvas->cairo, x - width * anchor / 2, y);
+    double width = gantt_canvas_text_width(canvas, style.font, text);
+    cairo_set_source_rgb(canvas->cairo, style.colour.red, style.colour.green, style.colour.blue);
+    cairo_move_to(canvas->cairo, x - width * style.anchor / 2, y);
     cairo_show_text(canvas->cairo, text);
     cairo_new_path(canvas->cairo);
 }

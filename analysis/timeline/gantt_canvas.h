@@ -14,6 +14,13 @@ typedef struct GanttFont {
     gboolean bold;
 } GanttFont;
 
+/* How a text stands at its place. */
+typedef struct GanttStyle {
+    GanttAnchor anchor;
+    GanttFont font;
+    GanttRgb colour;
+} GanttStyle;
+
 typedef struct GanttCanvas GanttCanvas;
 GanttCanvas *gantt_canvas_new(gboolean svg, double width_pt, double height_pt, GanttTheme theme);
 void gantt_canvas_free(GanttCanvas *canvas);
@@ -26,8 +33,7 @@ void gantt_canvas_fill(GanttCanvas *canvas, GanttTone tone);
 void gantt_canvas_fill_rgb(GanttCanvas *canvas, GanttRgb colour);
 void gantt_canvas_stroke(GanttCanvas *canvas, double width_pt, GanttRgb colour);
 /* Text at its baseline. */
-void gantt_canvas_text(GanttCanvas *canvas, double x, double y, GanttAnchor anchor, GanttFont font,
-                       GanttRgb colour, const char *text);
+void gantt_canvas_text(GanttCanvas *canvas, double x, double y, GanttStyle style, const char *text);
 double gantt_canvas_text_width(GanttCanvas *canvas, GanttFont font, const char *text);
 /* 'text', or as much of it as fits with an ellipsis. Caller frees. */
 char *gantt_canvas_fit(GanttCanvas *canvas, GanttFont font, double width_pt, const char *text);

@@ -214,15 +214,15 @@ static void draw_axis(const GanttLayout *layout) {
         cairo_line_to(cairo, x, layout->bottom + 2.5);
         gantt_canvas_stroke(layout->canvas, 0.5, ink);
         gantt_canvas_text(layout->canvas, fmin(x, layout->width - half - 0.5),
-                          layout->bottom + 2.5 + GANTT_FONT_PT, GANTT_MIDDLE, gantt_layout_font(),
-                          ink, label);
+                          layout->bottom + 2.5 + GANTT_FONT_PT,
+                          (GanttStyle){GANTT_MIDDLE, gantt_layout_font(), ink}, label);
     }
     cairo_move_to(cairo, layout->left, layout->bottom);
     cairo_line_to(cairo, layout->right, layout->bottom);
     gantt_canvas_stroke(layout->canvas, 0.5, ink);
     gantt_canvas_text(layout->canvas, (layout->left + layout->right) / 2,
-                      layout->bottom + 4 + 2 * GANTT_FONT_PT, GANTT_MIDDLE, gantt_layout_font(),
-                      ink, title);
+                      layout->bottom + 4 + 2 * GANTT_FONT_PT,
+                      (GanttStyle){GANTT_MIDDLE, gantt_layout_font(), ink}, title);
 }
 
 /* Thin lines behind the slices: ticks, and each row's floor; of a mean its full height too. */
@@ -263,20 +263,34 @@ static void draw_label(const GanttLayout *layout, const GanttRow *row, double mi
     double shift = row->lanes > 1 && label[0] != '\0' ? 4 : 0;
 
     if (row->alone)
-        gantt_canvas_text(layout->canvas, GANTT_MARGIN_PT, middle - shift, GANTT_LEFT, bold, ink,
-                          label);
+        gantt_canvas_text(layout->canvas, GANTT_MARGIN_PT, middle - shift,
+                          (GanttStyle){GANTT_LEFT, bold, ink}, label);
     else
-        gantt_canvas_text(layout->canvas, layout->left - 3, middle, GANTT_RIGHT, font, ink, label);
+        gantt_canvas_text(layout->canvas, layout->left - 3, middle,
+                          (GanttStyle){GANTT_RIGHT, font, ink}, label);
     if (row->lanes > 1)
-        gantt_canvas_text(layout->canvas, GANTT_MARGIN_PT, middle + shift, GANTT_LEFT, font, ink,
-                          mean);
+        gantt_canvas_text(layout->canvas, GANTT_MARGIN_PT, middle + shift,
+                          (GanttStyle){GANTT_LEFT, font, ink}, mean);
 }
 
-/* Of cores at places only those that begin a row of the mesh. */
-static gboolean thin_label_wanted(const GanttRow *row, guint unlabelled) {
-    gboolean within = strchr(row->label, ',') != NULL && strstr(row->label, "(0,") == NULL;
+/* A core that begins a row of the mesh. */
+static gboolean begins_mesh_row(const GanttRow *row) {
+    return strstr(row->label, "(0,") != NULL;
+}
 
-    return unlabelled >= THIN_LABELS && !within;
+static guint mesh_rows(const GanttFigure *figure) {
+    guint n = 0;
+
+    for (guint i = 0; i < figure->rows->len; i++)
+        n += (guint)begins_mesh_row(row_at(figure, i));
+    return n;
+}
+
+/* Of cores only those that begin a row of the mesh, unless there is but one: then every tenth. */
+static gboolean thin_label_wanted(const GanttRow *row, guint places, guint unlabelled) {
+    if (strchr(row->label, ',') == NULL)
+        return unlabelled >= THIN_LABELS;
+    return places > 1 ? unlabelled >= THIN_LABELS && begins_mesh_row(row) : unlabelled >= 10;
 }
 
 /* What the height of a mean means. */
@@ -284,27 +298,27 @@ static void draw_scale(const GanttLayout *layout, const GanttPlace *place) {
     GanttRgb ink = gantt_ink(gantt_canvas_theme(layout->canvas));
 
     gantt_canvas_text(layout->canvas, layout->left - 2, place->top + SCALE_FONT_PT * 0.7,
-                      GANTT_RIGHT, scale_font(), ink, SCALE_TOP);
-    gantt_canvas_text(layout->canvas, layout->left - 2, place->top + place->height, GANTT_RIGHT,
-                      scale_font(), ink, "0");
+                      (GanttStyle){GANTT_RIGHT, scale_font(), ink}, SCALE_TOP);
+    gantt_canvas_text(layout->canvas, layout->left - 2, place->top + place->height,
+                      (GanttStyle){GANTT_RIGHT, scale_font(), ink}, "0");
 }
 
 static void draw_labels(const GanttLayout *layout) {
     const GanttFigure *figure = layout->figure;
     GanttRgb ink = gantt_ink(gantt_canvas_theme(layout->canvas));
     GanttFont bold = {GANTT_FONT_PT, TRUE};
-    guint unlabelled = 0;
+    guint unlabelled = 0, places = mesh_rows(figure);
 
     for (guint i = 0; i < figure->rows->len; i++) {
         const GanttRow *row = row_at(figure, i);
         const GanttPlace *place = &layout->places[i];
         if (row->heading != NULL)
-            gantt_canvas_text(layout->canvas, GANTT_MARGIN_PT, place->heading, GANTT_LEFT, bold,
-                              ink, row->heading);
+            gantt_canvas_text(layout->canvas, GANTT_MARGIN_PT, place->heading,
+                              (GanttStyle){GANTT_LEFT, bold, ink}, row->heading);
         if (row->lanes > 1)
             draw_scale(layout, place);
         unlabelled++;
-        if (row->thin && row->heading == NULL && !thin_label_wanted(row, unlabelled))
+        if (row->thin && row->heading == NULL && !thin_label_wanted(row, places, unlabelled))
             continue;
         unlabelled = 0;
         draw_label(layout, row, place->top + place->height / 2 + GANTT_FONT_PT * 0.36);
@@ -319,8 +333,9 @@ static void draw_title(const GanttLayout *layout) {
         return;
     g_autofree char *title =
         gantt_canvas_fit(layout->canvas, font, layout->width - 2 * GANTT_MARGIN_PT, text);
-    gantt_canvas_text(layout->canvas, GANTT_MARGIN_PT, GANTT_MARGIN_PT + TITLE_PT, GANTT_LEFT, font,
-                      gantt_ink(gantt_canvas_theme(layout->canvas)), title);
+    gantt_canvas_text(layout->canvas, GANTT_MARGIN_PT, GANTT_MARGIN_PT + TITLE_PT,
+                      (GanttStyle){GANTT_LEFT, font, gantt_ink(gantt_canvas_theme(layout->canvas))},
+                      title);
 }
 
 static void draw(const GanttLayout *layout) {

@@ -88,10 +88,12 @@ void gantt_legend_draw(const GanttLayout *layout, double top) {
     for (guint i = 0; i < list->len; i++) {
         guint entry = g_array_index(list, guint, i);
         double x = left + (i % layout->legend_columns) * layout->legend_column;
-        double y = top + (i / layout->legend_columns) * LINE_PT;
+        guint line = i / layout->legend_columns;
+        double y = top + line * LINE_PT;
         draw_sample(layout, entry, x, y);
-        gantt_canvas_text(layout->canvas, x + BOX_PT + GAP_PT, y + BOX_PT * 0.92, GANTT_LEFT,
-                          gantt_layout_font(), gantt_ink(gantt_canvas_theme(layout->canvas)),
+        gantt_canvas_text(layout->canvas, x + BOX_PT + GAP_PT, y + BOX_PT * 0.92,
+                          (GanttStyle){GANTT_LEFT, gantt_layout_font(),
+                                       gantt_ink(gantt_canvas_theme(layout->canvas))},
                           entry_text(entry));
     }
 }

@@ -34,9 +34,14 @@ static gsize bare_length(const char *lane) {
 }
 
 char *gantt_name_kind(const char *lane) {
-    gsize bare = bare_length(lane), length = without_number(lane, bare);
+    gsize bare = bare_length(lane);
 
-    return g_strndup(lane, length < bare ? length : 0);
+    for (gsize end = 1; end <= bare; end++) {
+        gsize length = without_number(lane, end);
+        if (length < end && (end == bare || lane[end] == ' '))
+            return g_strndup(lane, length);
+    }
+    return g_strdup("");
 }
 
 gsize gantt_name_pool(const char *family) {

@@ -6,7 +6,8 @@
 #include <glib.h>
 
 char *gantt_name_family(const char *process); /* without its number; caller frees, as of all */
-char *gantt_name_kind(const char *lane); /* without number and remark; "" if it has no number */
+/* What stands before its first number, as "stage" of "stage 0 rank 1"; "" if it has none. */
+char *gantt_name_kind(const char *lane);
 const char *gantt_name_remark(const char *lane); /* within 'lane'; "" if there is none */
 /* Whether lanes are named after what runs on them, and their number says only that it overlaps. */
 gboolean gantt_name_is_traffic(const char *kind);

@@ -198,7 +198,7 @@ static void draw_label(const GanttLayout *layout, const GanttPlace *place, const
         gantt_canvas_fill_rgb(layout->canvas, gantt_paper(theme));
     } else if (gantt_lightness(tone) < 60)
         colour = (GanttRgb){1, 1, 1};
-    gantt_canvas_text(layout->canvas, x, y, GANTT_MIDDLE, font, colour, text);
+    gantt_canvas_text(layout->canvas, x, y, (GanttStyle){GANTT_MIDDLE, font, colour}, text);
 }
 
 void gantt_draw_row(const GanttLayout *layout, guint index) {

@@ -273,6 +273,7 @@ static void test_names(void) {
     g_autofree char *family = gantt_name_family("pool 0 decode 13");
     g_autofree char *plain = gantt_name_family("network");
     g_autofree char *kind = gantt_name_kind("stage 3 (tp 4)");
+    g_autofree char *rank = gantt_name_kind("stage 3 rank 1 (cluster 14)");
     g_autofree char *none = gantt_name_kind("core (1, 2)");
     g_autofree char *heading = gantt_name_heading("decode", "", "(tp 4)");
     g_autofree char *several = gantt_name_label("pool 0 decode 3", "stage 1 (tp 4)", 2, TRUE);
@@ -281,6 +282,7 @@ static void test_names(void) {
     g_assert_cmpstr(family, ==, "pool 0 decode");
     g_assert_cmpstr(plain, ==, "network");
     g_assert_cmpstr(kind, ==, "stage");
+    g_assert_cmpstr(rank, ==, "stage");
     g_assert_cmpstr(none, ==, "");
     g_assert_cmpstr(heading, ==, "decode (tp 4)");
     g_assert_cmpstr(several, ==, "decode 3, stage 1");
