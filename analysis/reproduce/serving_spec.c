@@ -15,7 +15,7 @@ static const YamlField spec_fields[] = {
     {.key = "row", .kind = YAML_FIELD_STRING, SPEC_FIELD(row)},
 };
 /* What is no field of the table. */
-static const char *const spec_beside[] = {"version", "columns", "labels", "cases"};
+static const char *const spec_beside[] = {"version", "columns", "labels", "cases", NULL};
 
 static const char *const measure_names[] = {"throughput", "decode_rate", "prompt_rate",
                                             "output_rate"};
@@ -39,7 +39,7 @@ static const YamlField case_fields[] = {
     {.key = "mark", .kind = YAML_FIELD_ENUM, CASE_FIELD(mark), .names = YAML_ENUM_OF(mark_names)},
     {.key = "reason", .kind = YAML_FIELD_STRING, CASE_FIELD(reason)},
 };
-static const char *const case_beside[] = {"set", "halve"};
+static const char *const case_beside[] = {"set", "halve", NULL};
 
 static void case_clear(Case *one) {
     yaml_fields_clear(case_fields, G_N_ELEMENTS(case_fields), one);
@@ -66,18 +66,25 @@ typedef struct Reader {
     Reproduction *reproduction;
 } Reader;
 
-/* The fields of a mapping by their table; the keys 'beside' it are set aside meanwhile. */
-static gboolean read_fields(YamlNode *mapping, const YamlField *fields, gsize n_fields,
-                            const char *const *beside, gsize n_beside, gpointer target,
-                            GError **error) {
-    g_autofree YamlNode **nodes = g_new(YamlNode *, n_beside);
+/* A mapping: the fields of a table, and keys that are read by hand. */
+typedef struct Shape {
+    const YamlField *fields;
+    gsize n_fields;
+    const char *const *beside; /* NULL-terminated, at most BESIDE_MAX */
+} Shape;
+#define BESIDE_MAX 4
 
-    for (gsize i = 0; i < n_beside; i++)
-        nodes[i] = yaml_steal(mapping, beside[i]);
-    gboolean read = yaml_read_fields(mapping, fields, n_fields, target, error);
-    for (gsize i = 0; i < n_beside; i++)
+/* Reads the fields; the keys beside them are set aside meanwhile. */
+static gboolean read_fields(YamlNode *mapping, const Shape *shape, gpointer target,
+                            GError **error) {
+    YamlNode *nodes[BESIDE_MAX];
+
+    for (gsize i = 0; shape->beside[i] != NULL; i++)
+        nodes[i] = yaml_steal(mapping, shape->beside[i]);
+    gboolean read = yaml_read_fields(mapping, shape->fields, shape->n_fields, target, error);
+    for (gsize i = 0; shape->beside[i] != NULL; i++)
         if (nodes[i] != NULL)
-            yaml_put(mapping, beside[i], nodes[i]);
+            yaml_put(mapping, shape->beside[i], nodes[i]);
     return read;
 }
 
@@ -141,12 +148,11 @@ static gboolean read_columns(Reader *reader, GError **error) {
 }
 
 static gboolean read_root(Reader *reader, GError **error) {
+    static const Shape shape = {spec_fields, G_N_ELEMENTS(spec_fields), spec_beside};
     ServingSpec *spec = reader->spec;
 
     return yaml_expect(spec->root, YAML_MAPPING, "a table of experiments", error) &&
-           check_version(spec->root, error) &&
-           read_fields(spec->root, spec_fields, G_N_ELEMENTS(spec_fields), spec_beside,
-                       G_N_ELEMENTS(spec_beside), spec, error) &&
+           check_version(spec->root, error) && read_fields(spec->root, &shape, spec, error) &&
            read_columns(reader, error);
 }
 
@@ -256,9 +262,9 @@ static gboolean check_settings(const YamlNode *list, GError **error) {
 }
 
 static gboolean read_case(YamlNode *node, Case *one, GError **error) {
-    if (!yaml_expect(node, YAML_MAPPING, NULL, error) ||
-        !read_fields(node, case_fields, G_N_ELEMENTS(case_fields), case_beside,
-                     G_N_ELEMENTS(case_beside), one, error) ||
+    static const Shape shape = {case_fields, G_N_ELEMENTS(case_fields), case_beside};
+
+    if (!yaml_expect(node, YAML_MAPPING, NULL, error) || !read_fields(node, &shape, one, error) ||
         !check_settings(yaml_get(node, "set"), error) ||
         !check_list(yaml_get(node, "halve"), "a list of settings", error))
         return FALSE;

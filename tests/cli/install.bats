@@ -22,7 +22,9 @@ load common
     cmake --install "$INFERGRID_BUILD" --prefix "$PWD/prefix" >/dev/null
     cd prefix/share
     for file in infergrid/models/llama-2-7b.json infergrid/platforms/mt3000.yaml \
-        infergrid/traces/azure_like.csv infergrid/reference/table8_linear.csv infergrid/experiments/demo.yaml man/man1/infergrid.1 \
+        infergrid/traces/azure_like.csv infergrid/reference/table8_linear.csv \
+        infergrid/reference/table7.yaml infergrid/reference/waferllm/table2.yaml \
+        infergrid/experiments/demo.yaml man/man1/infergrid.1 \
         bash-completion/completions/infergrid zsh/site-functions/_infergrid \
         fish/vendor_completions.d/infergrid.fish doc/infergrid/README.md doc/infergrid/LICENSE; do
         [ -s "$file" ] || {
