@@ -61,6 +61,9 @@ needs_reports() {
     "$INFERGRID" search --quiet closed_batch "${small[@]}" --report search.html >/dev/null
     "$INFERGRID" plan --quiet planning --target 'ttft_p99 <= 30 s' --sizes 8:16:8 \
         --load-scale 1,2 --report plan.html >/dev/null
+    "$INFERGRID" simulate --quiet demo -o first >/dev/null
+    "$INFERGRID" simulate --quiet colocated -o second >/dev/null
+    "$INFERGRID" compare first second --report compare.html >/dev/null
     node "$INFERGRID_SOURCE/tests/report/page.mjs" "$reports" "$chromium" \
-        demo.html sweep.html search.html plan.html
+        demo.html sweep.html search.html plan.html compare.html
 }

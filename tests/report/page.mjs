@@ -14,7 +14,12 @@ const args = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run
 
 // What a chart's canvas shows, and whether that is more than axes and labels: without its series it
 // looks otherwise.
-const ink = (index) => globalThis.infergridReport.charts[index].box.querySelector('canvas').toDataURL();
+// What was asked for is drawn before it is looked at, however late the browser would draw it.
+const ink = (index) => {
+  const chart = globalThis.infergridReport.charts[index];
+  chart.instance.getZr().flush();
+  return chart.box.querySelector('canvas').toDataURL();
+};
 const isDrawn = (index) => {
   const chart = globalThis.infergridReport.charts[index];
   const canvas = () => chart.box.querySelector('canvas').toDataURL();
