@@ -9,11 +9,12 @@
 
 #define RUN_BUFFER ((gsize)65536) /* bytes of a run in memory while runs are merged */
 
-/* Stands before its text. */
+/* Stands before its text; without gaps, as it is written to a file. */
 typedef struct LineHead {
     LineKey key;
-    guint32 length;
+    guint64 length;
 } LineHead;
+G_STATIC_ASSERT(sizeof(LineHead) == sizeof(LineKey) + sizeof(guint64));
 
 /* Sorted lines in the file, and the part of them that is in memory. */
 typedef struct Run {
@@ -134,7 +135,7 @@ static void set_run_aside(LineSorter *sorter) {
 
 void line_sorter_add(LineSorter *sorter, LineKey key, const char *text) {
     gsize length = strlen(text);
-    LineHead head = {key, (guint32)length};
+    LineHead head = {key, length};
     g_assert(length <= LINE_SORTER_LINE_MAX);
     if (sorter->failure != 0)
         return;

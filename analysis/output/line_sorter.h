@@ -15,8 +15,8 @@ typedef struct LineKey {
 } LineKey;
 
 typedef struct LineSorter LineSorter;
-/* Sets lines aside in the folder of 'path', no more than 'buffer' bytes of them staying in memory
- * (at least twice LINE_SORTER_LINE_MAX). */
+/* Sets lines aside in the folder of 'path'; gathers 'buffer' bytes of them (at least twice
+ * LINE_SORTER_LINE_MAX) in memory before, which takes as much again while they are sorted. */
 LineSorter *line_sorter_new(const char *path, gsize buffer);
 void line_sorter_free(LineSorter *sorter); /* NULL is fine */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(LineSorter, line_sorter_free)

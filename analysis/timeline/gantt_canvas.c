@@ -48,19 +48,6 @@ GanttCanvas *gantt_canvas_new(gboolean svg, double width_pt, double height_pt, G
     return canvas;
 }
 
-void gantt_canvas_free(GanttCanvas *canvas) {
-    if (canvas == NULL)
-        return;
-    for (GanttTone tone = 0; tone < N_TONES; tone++)
-        g_clear_pointer(&canvas->tiles[tone], cairo_pattern_destroy);
-    cairo_destroy(canvas->cairo);
-    cairo_surface_destroy(canvas->surface);
-    if (canvas->texts != NULL)
-        g_string_free(canvas->texts, TRUE);
-    g_byte_array_unref(canvas->bytes);
-    g_free(canvas);
-}
-
 void gantt_canvas_release_caches(void) {
     cairo_debug_reset_static_data();
     FcFini();
@@ -116,6 +103,32 @@ static cairo_pattern_t *tile_new(GanttTone tone) {
     cairo_pattern_set_extend(pattern, CAIRO_EXTEND_REPEAT);
     cairo_surface_destroy(surface);
     return pattern;
+}
+
+/* When its page is gone. To finish its surface drops the copies that cairo keeps with it, which
+ * keep it; and SVG pages of cairo 1.16 never give back the reference that they took. */
+static void tile_free(cairo_pattern_t *tile) {
+    cairo_surface_t *surface = NULL;
+
+    if (cairo_pattern_get_surface(tile, &surface) == CAIRO_STATUS_SUCCESS) {
+        cairo_surface_finish(surface);
+        while (cairo_surface_get_reference_count(surface) > 1)
+            cairo_surface_destroy(surface);
+    }
+    cairo_pattern_destroy(tile);
+}
+
+void gantt_canvas_free(GanttCanvas *canvas) {
+    if (canvas == NULL)
+        return;
+    cairo_destroy(canvas->cairo);
+    cairo_surface_destroy(canvas->surface);
+    for (GanttTone tone = 0; tone < N_TONES; tone++)
+        g_clear_pointer(&canvas->tiles[tone], tile_free);
+    if (canvas->texts != NULL)
+        g_string_free(canvas->texts, TRUE);
+    g_byte_array_unref(canvas->bytes);
+    g_free(canvas);
 }
 
 void gantt_canvas_fill(GanttCanvas *canvas, GanttTone tone) {
@@ -215,7 +228,7 @@ static gboolean renumber(const GMatchInfo *match, GString *out, gpointer data) {
 
 /* cairo counts surfaces over the life of the process: what was drawn before would show. */
 static void renumber_surfaces(GByteArray *bytes) {
-    g_autoptr(GRegex) ids = g_regex_new("surface[0-9]+", G_REGEX_OPTIMIZE, 0, NULL);
+    g_autoptr(GRegex) ids = g_regex_new("surface[0-9]+", 0, 0, NULL);
     g_autoptr(GPtrArray) seen = g_ptr_array_new_with_free_func(g_free);
     g_autofree char *text = g_regex_replace_eval(ids, (const char *)bytes->data, bytes->len, 0, 0,
                                                  renumber, seen, NULL);

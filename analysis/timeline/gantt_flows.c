@@ -9,7 +9,7 @@ void gantt_flows_clear(GanttFlows *flows) {
 }
 
 static void halve(GanttFlows *flows) {
-    for (guint i = 0; i < flows->kept->len / 2; i++)
+    for (gsize i = 0; i < flows->kept->len / 2; i++)
         g_array_index(flows->kept, GanttFlow, i) = g_array_index(flows->kept, GanttFlow, 2 * i);
     g_array_set_size(flows->kept, flows->kept->len / 2);
     flows->stride *= 2;

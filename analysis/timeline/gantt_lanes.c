@@ -252,7 +252,7 @@ static void make_room(GPtrArray *groups, guint rows_max, gint64 thin_ns) {
             if (largest == NULL || group_room(group) > group_room(largest))
                 largest = group;
         }
-        if (room <= rows_max || group_room(largest) <= 1)
+        if (largest == NULL || room <= rows_max || group_room(largest) <= 1)
             return;
         if (!largest->thin && largest->lanes->len > THIN_LANES && slices_are_wide(largest, thin_ns))
             largest->thin = TRUE;

@@ -378,6 +378,26 @@ static void test_large(Files *files, gconstpointer suffix) {
     g_assert_cmpmem(first, bytes, second, again);
 }
 
+/* Every theme fills each kind of slice, single and as an area; patterns are given back with their
+ * page, of which a leak checker convinces itself. */
+static void test_themes(Files *files, gconstpointer suffix) {
+    (void)suffix;
+    for (GanttTheme theme = 0; theme < N_GANTT_THEMES; theme++) {
+        g_autoptr(GError) error = NULL;
+        GanttOptions options = {.to_ns = G_MAXINT64, .theme = theme};
+        g_autoptr(TraceSink) sink = gantt_new(files->figure, &options, &error);
+        for (guint i = 0; i < 40 * gantt_kinds(); i++) {
+            const char *name = gantt_kind(i % gantt_kinds())->name;
+            TraceEvent wide = slice(1, 1, name, i * SECOND, (i + 1) * SECOND);
+            TraceEvent narrow = slice(1, 2, name, i * SECOND, i * SECOND + SECOND / 100);
+            trace_sink_put(sink, &wide);
+            trace_sink_put(sink, &narrow);
+        }
+        g_assert_true(trace_sink_finish(sink, &error));
+        g_assert_no_error(error);
+    }
+}
+
 /* The caption says what was done to the lanes and what the caller has to say. */
 static void test_caption(Files *files, gconstpointer suffix) {
     (void)suffix;
@@ -442,6 +462,8 @@ int main(int argc, char **argv) {
     g_test_add_func("/gantt/flows", test_flows);
     g_test_add("/gantt/large pdf", Files, ".pdf", set_up, test_large, tear_down);
     g_test_add("/gantt/large svg", Files, ".svg", set_up, test_large, tear_down);
+    g_test_add("/gantt/themes as pdf", Files, ".pdf", set_up, test_themes, tear_down);
+    g_test_add("/gantt/themes as svg", Files, ".svg", set_up, test_themes, tear_down);
     g_test_add("/gantt/caption", Files, ".pdf", set_up, test_caption, tear_down);
     g_test_add("/gantt/nothing", Files, ".svg", set_up, test_nothing, tear_down);
     g_test_add("/gantt/bad paths", Files, ".pdf", set_up, test_bad_paths, tear_down);
