@@ -52,9 +52,10 @@ double platform_memory_bytes_per_s(const Platform *platform) {
     return platform->cluster.ddr_bytes_per_s;
 }
 
-const char *platform_elements_name(const Platform *platform) {
-    static const char *const names[] = {
-        [DEVICE_MT3000] = "clusters", [DEVICE_WAFER] = "wafers", [DEVICE_GPU] = "GPUs"};
+const char *platform_elements_name(DeviceKind kind, guint64 n) {
+    static const char *const names[][2] = {[DEVICE_MT3000] = {"cluster", "clusters"},
+                                           [DEVICE_WAFER] = {"wafer", "wafers"},
+                                           [DEVICE_GPU] = {"GPU", "GPUs"}};
 
-    return names[platform->kind];
+    return names[kind][n == 1 ? 0 : 1];
 }

@@ -138,8 +138,8 @@ guint platform_node_of(const Platform *platform, guint cluster);
 double platform_peak_macs(const Platform *platform, DataType type);
 /* Bytes a second that kernels reach of the off-chip memory of a cluster or GPU. */
 double platform_memory_bytes_per_s(const Platform *platform);
-/* What the compute elements are called: "clusters", "wafers", "GPUs". */
-const char *platform_elements_name(const Platform *platform);
+/* What so many compute elements are called: "cluster", "clusters", "wafers", "GPUs". */
+const char *platform_elements_name(DeviceKind kind, guint64 n);
 const char *platform_kind_name(DeviceKind kind); /* as in files */
 
 G_END_DECLS

@@ -136,7 +136,7 @@ static gboolean check_size(const YamlNode *section, const Platform *platform, GE
         return TRUE;
     return yaml_error(blamed(section, keys), INPUT_ERROR_VALUE, error,
                       "the platform has %" G_GUINT64_FORMAT " %s, more than %u", clusters,
-                      platform_elements_name(platform), MAX_CLUSTERS);
+                      platform_elements_name(platform->kind, clusters), MAX_CLUSTERS);
 }
 
 static gboolean check_clusters(const YamlNode *section, const PlatformSection *read,

@@ -99,10 +99,14 @@ static double kept_layers(const BillInputs *inputs, const ReplicaShape *shape, S
     return (double)inputs->model->layers / shape->pp;
 }
 
+/* Ranks that divide the KV among them; where there are more, several hold the same head's. */
+static double kv_parts(const BillInputs *inputs, const ReplicaShape *shape) {
+    return (double)MIN(shape->tp, inputs->model->kv_heads);
+}
+
 /* On one rank. */
 static double token_kv_bytes(const BillInputs *inputs, const ReplicaShape *shape, StageSpan span) {
-    guint parts = MIN(shape->tp, (guint)inputs->model->kv_heads);
-    return layer_kv_bytes(inputs) * kept_layers(inputs, shape, span) / parts;
+    return layer_kv_bytes(inputs) * kept_layers(inputs, shape, span) / kv_parts(inputs, shape);
 }
 
 /* A replica's cache lies where the KV of its blocks does: by layers and ranks. */
@@ -110,7 +114,7 @@ static double prefix_cache_share(const BillInputs *inputs, const ReplicaShape *s
                                  StageSpan span) {
     double bytes = shape->role == ROLE_PREFILL ? inputs->policy->prefill.prefix_cache_bytes
                                                : inputs->policy->decode.prefix_cache_bytes;
-    return bytes * span.layers / (double)inputs->model->layers / shape->tp;
+    return bytes * span.layers / (double)inputs->model->layers / kv_parts(inputs, shape);
 }
 
 MemoryBill memory_bill_stage(const BillInputs *inputs, const ReplicaShape *shape, guint stage) {
@@ -182,13 +186,13 @@ gboolean memory_bill_tp_works(const BillInputs *inputs, guint64 tp) {
  * context, which is returned. */
 static guint64 smallest_shape(const BillInputs *inputs, guint64 max_clusters, ReplicaShape *shape) {
     const Model *model = inputs->model;
-    guint64 most_tp = shape->role == ROLE_PREFILL ? 1 : model->kv_heads;
+    guint64 most_tp = shape->role == ROLE_PREFILL ? 1 : model->heads;
     guint64 most = MIN(max_clusters, most_tp * model->layers);
     guint64 longest = 0;
     for (guint64 product = 1; product <= most && longest < inputs->max_context; product++) {
         for (guint64 pp = 1; pp <= MIN(product, model->layers); pp++) {
             guint64 tp = product / pp;
-            if (product % pp != 0 || tp > most_tp || !memory_bill_tp_divides(model, tp))
+            if (product % pp != 0 || tp > most_tp || !memory_bill_tp_works(inputs, tp))
                 continue;
             ReplicaShape candidate = {shape->role, (guint)tp, (guint)pp, shape->streamed};
             guint64 context = memory_bill_largest_context(inputs, &candidate);
@@ -236,7 +240,15 @@ static void append_bill(GString *text, const BillInputs *inputs, const ReplicaSh
     append_term(text, " + overhead", bill.overhead);
     append_term(text, " =", bill.weights + asked + bill.prefix_cache + bill.overhead);
     append_term(text, " of", bill.usable);
-    g_string_append(text, " usable per cluster");
+    g_string_append_printf(text, " usable per %s",
+                           platform_elements_name(inputs->platform->kind, 1));
+}
+
+static gboolean would_stream(const BillInputs *inputs, const ReplicaShape *shape) {
+    ReplicaShape streamed = *shape;
+    streamed.streamed = TRUE;
+    return inputs->policy->offload == OFFLOAD_NONE && inputs->platform->host.memory_bytes > 0 &&
+           memory_bill_largest_context(inputs, &streamed) >= inputs->max_context;
 }
 
 char *memory_bill_refusal(const BillInputs *inputs, const ReplicaShape *shape,
@@ -261,5 +273,7 @@ char *memory_bill_refusal(const BillInputs *inputs, const ReplicaShape *shape,
         append_degrees(text, &better);
     if (longest > 0 && longest < inputs->max_context)
         g_string_append(text, ")");
+    if (would_stream(inputs, shape))
+        g_string_append(text, "; 'offload: host' would stream its layers");
     return g_string_free(text, FALSE);
 }

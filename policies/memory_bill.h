@@ -58,7 +58,7 @@ gboolean memory_bill_tp_works(const BillInputs *inputs, guint64 tp);
 
 /* Why 'shape' does not fit: the bill of its tightest stage, and the smallest TP × PP of at most
  * 'max_clusters' that fits (of equal products the one with the fewest stages), or the longest
- * context that any of them has room for. Caller frees. */
+ * context that any of them has room for; and whether 'offload' would do. Caller frees. */
 char *memory_bill_refusal(const BillInputs *inputs, const ReplicaShape *shape,
                           guint64 max_clusters);
 

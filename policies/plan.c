@@ -151,8 +151,8 @@ static gboolean check_clusters(const BillInputs *inputs, const PoolLayout *layou
     return yaml_error(place, INPUT_ERROR_CONFLICT, error,
                       "the plan needs %" G_GUINT64_FORMAT " %s and platform '%s' has %u: "
                       "%" G_GUINT64_FORMAT " × (%s)",
-                      needed, platform_elements_name(inputs->platform), inputs->platform->name,
-                      available, pools, parts);
+                      needed, platform_elements_name(inputs->platform->kind, needed),
+                      inputs->platform->name, available, pools, parts);
 }
 
 /* A cache that holds no block would never hit. */
@@ -251,7 +251,7 @@ static Plan *build(const BillInputs *inputs, const PoolLayout *layout) {
     plan->buffers = g_new0(BufferPlan, (gsize)pools * layout->buffers);
     plan->clusters_used = (guint)(pools * pool_clusters(layout));
     plan->clusters_available = platform_clusters(inputs->platform);
-    plan->elements = platform_elements_name(inputs->platform);
+    plan->kind = inputs->platform->kind;
     plan->max_context = inputs->max_context;
 
     g_autoptr(Placement) placement = placement_new(inputs->policy->placement, inputs->platform);

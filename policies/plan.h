@@ -45,7 +45,7 @@ typedef struct ReplicaPlan {
     guint n_stages;
     StagePlan *stages;
     guint64 kv_tokens; /* tokens of KV that fit at once in every stage (decode, colocated) */
-    double kv_bytes_per_token; /* summed over stages and ranks */
+    double kv_bytes_per_token; /* of all layers and KV heads, on however many ranks each lies */
 } ReplicaPlan;
 
 typedef struct BufferPlan {
@@ -62,7 +62,7 @@ typedef struct Plan {
     BufferPlan *buffers;
     guint clusters_used;
     guint clusters_available; /* on the platform */
-    const char *elements;     /* what these are called: "clusters", "wafers", "GPUs"; static text */
+    DeviceKind kind;          /* of these */
     guint64 max_context;      /* tokens a request may reach */
     WaferUse wafer;           /* of every wafer; mode wafer */
 } Plan;

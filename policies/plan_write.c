@@ -1,7 +1,6 @@
 #include "policies/plan.h"
 
 #include <math.h>
-#include <string.h>
 
 static gboolean same_bill(const StagePlan *a, const StagePlan *b) {
     return a->layers == b->layers && a->bill.weights == b->bill.weights &&
@@ -26,8 +25,7 @@ static void write_stream(GString *out, const WeightStream *stream) {
 
 /* "1 cluster", "4 GPUs" */
 static void write_elements(GString *out, const Plan *plan, guint n) {
-    int plural = (int)strlen(plan->elements);
-    g_string_append_printf(out, "%u %.*s", n, n == 1 ? plural - 1 : plural, plan->elements);
+    g_string_append_printf(out, "%u %s", n, platform_elements_name(plan->kind, n));
 }
 
 /* One line for the stages from 'first' to 'last', which are alike. */
@@ -192,7 +190,8 @@ void plan_write_comments(const Plan *plan, const Policy *policy, const Model *mo
     g_string_append_printf(out,
                            "# plan: %u of %u %s in %" G_GUINT64_FORMAT
                            " pool%s; max_context %" G_GUINT64_FORMAT " tokens\n",
-                           plan->clusters_used, plan->clusters_available, plan->elements,
+                           plan->clusters_used, plan->clusters_available,
+                           platform_elements_name(plan->kind, plan->clusters_available),
                            policy->pools, policy->pools == 1 ? "" : "s", plan->max_context);
     write_parts(out, plan, policy, model);
 }

@@ -3,6 +3,7 @@
 #ifndef POLICIES_POLICY_H
 #define POLICIES_POLICY_H
 
+#include "platforms/platform.h"
 #include "policies/mesh/kv_ledger.h"
 #include "policies/mesh/wafer_layer.h"
 #include "policies/rules.h"
@@ -101,8 +102,10 @@ typedef struct Policy {
 /* Reads the section. 'prefill', 'buffer', 'decode' belong to mode pbd, 'colocated' to mode
  * colocated and 'wafer' to mode wafer: the others' presence is an error, and in mode wafer so is
  * that of keys about clusters. But where an option sets the mode ('--set policy.mode=…'), what the
- * file says for another mode is left out. Degrees of 0 are refused. */
-Policy *policy_read(const YamlNode *section, GError **error);
+ * file says for another mode is left out. Degrees of 0 are refused. What the section leaves out
+ * gets its default, which for kernels ('fusion', 'attention', 'launch') depends on what they run
+ * on. */
+Policy *policy_read(const YamlNode *section, DeviceKind kind, GError **error);
 void policy_free(Policy *policy);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Policy, policy_free)
 void policy_write(const Policy *policy, guint indent, GString *out);

@@ -425,10 +425,23 @@ static gboolean read_mode(const YamlNode *section, ServingMode *mode, GError **e
     return node == NULL || check_groups(section, *mode, error);
 }
 
+/* The table's defaults are those of clusters of DSPs. */
+static void default_to_gpus(SectionTable *table) {
+    static const char *const fallbacks[][2] = {
+        {"fusion", "off"}, {"attention", "flash"}, {"launch", "per_operator"}};
+    for (gsize i = 0; i < G_N_ELEMENTS(fallbacks); i++)
+        for (gsize field = 0; field < table->n_fields; field++)
+            if (strcmp(table->fields[field].key, fallbacks[i][0]) == 0)
+                table->fields[field].fallback = fallbacks[i][1];
+}
+
 /* Reads what is not outdated. */
-static gboolean read_fields(const YamlNode *section, ServingMode mode, Policy *policy,
+static gboolean read_fields(const YamlNode *section, DeviceKind kind, Policy *policy,
                             GError **error) {
+    ServingMode mode = policy->mode;
     SectionTable table = section_table(mode);
+    if (kind == DEVICE_GPU)
+        default_to_gpus(&table);
     g_autoptr(GPtrArray) keys = g_ptr_array_new();
     g_autoptr(GPtrArray) values = g_ptr_array_new();
     for (guint i = 0; i < section->keys->len; i++) {
@@ -454,14 +467,13 @@ static DecodeSpec one_slot(const WaferSpec *wafer) {
                         .max_batch_tokens = 1};
 }
 
-Policy *policy_read(const YamlNode *section, GError **error) {
-    ServingMode mode;
-    if (!yaml_expect(section, YAML_MAPPING, NULL, error) || !read_mode(section, &mode, error))
+Policy *policy_read(const YamlNode *section, DeviceKind kind, GError **error) {
+    if (!yaml_expect(section, YAML_MAPPING, NULL, error))
         return NULL;
     g_autoptr(Policy) policy = g_new0(Policy, 1);
-    if (!read_fields(section, mode, policy, error))
+    if (!read_mode(section, &policy->mode, error) || !read_fields(section, kind, policy, error))
         return NULL;
-    if (mode == MODE_WAFER)
+    if (policy->mode == MODE_WAFER)
         policy->decode = one_slot(&policy->wafer);
     if (!check_section(section, policy, error))
         return NULL;

@@ -11,10 +11,11 @@ static void add(GArray *values, guint64 value) {
 
 static void add_tp(const BoundInputs *inputs, GArray *values) {
     const Platform *platform = inputs->platform;
+    BillInputs bill = {.policy = inputs->policy, .model = inputs->model, .platform = platform};
     guint64 node = platform->processors_per_node * platform->clusters_per_processor;
     guint64 most = MIN(inputs->clusters, MAX(node, LEAST_TP_REACH));
     for (guint64 tp = 1; tp <= most; tp *= 2)
-        if (memory_bill_tp_divides(inputs->model, tp))
+        if (memory_bill_tp_works(&bill, tp))
             add(values, tp);
 }
 
@@ -91,7 +92,7 @@ GArray *search_bounds(const BoundInputs *inputs, SearchDimensionKind kind) {
     return values;
 }
 
-Policy *search_policy_in(const Policy *base, ServingMode mode, GError **error) {
+Policy *search_policy_in(const Policy *base, ServingMode mode, DeviceKind kind, GError **error) {
     g_autoptr(GString) text = g_string_new(NULL);
     policy_write(base, 0, text);
     g_autoptr(YamlNode) section = yaml_load_text(text->str, "policy", error);
@@ -99,5 +100,5 @@ Policy *search_policy_in(const Policy *base, ServingMode mode, GError **error) {
         return NULL;
     /* As an option would set it: what belongs to another mode falls away. */
     yaml_put(section, "mode", yaml_scalar_new(policy_mode_names.names[mode], "search"));
-    return policy_read(section, error);
+    return policy_read(section, kind, error);
 }

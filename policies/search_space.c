@@ -387,7 +387,7 @@ static gboolean modes_are_possible(const SearchSpec *spec, const GArray *modes,
             continue;
         g_autofree char *message = g_strdup_printf(
             "mode '%s' is not for platform '%s', which is of %s", policy_mode_names.names[mode],
-            platform->name, platform_elements_name(platform));
+            platform->name, platform_elements_name(platform->kind, 0));
         return space_error(spec->place, error, message);
     }
     return TRUE;
@@ -420,7 +420,7 @@ SearchSpace *search_space_new(const SearchSpec *spec, const Policy *base, const 
     most = spec->clusters > 0 ? MIN(most, spec->clusters) : most;
     for (guint i = 0; i < modes->len; i++) {
         ServingMode mode = (ServingMode)g_array_index(modes, guint64, i);
-        g_autoptr(Policy) policy = search_policy_in(base, mode, error);
+        g_autoptr(Policy) policy = search_policy_in(base, mode, platform->kind, error);
         BoundInputs bounds = {spec, policy, model, platform, most};
         if (policy == NULL || !add_mode(space, &bounds, error))
             return NULL;

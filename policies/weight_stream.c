@@ -26,32 +26,52 @@ WeightStream weight_stream_new(const BillInputs *inputs, const ReplicaShape *sha
 typedef struct HostLoad {
     double weight_bytes;   /* of all ranks on the node */
     double streamed_bytes; /* of them, of those that stream */
-    guint streams;
+    double readers;        /* ranks that stream at once, at most */
+    /* of the replica that is looked at */
+    const ReplicaPlan *replica;
+    const StagePlan *stage; /* the last that was counted */
+    guint stages;
 } HostLoad;
 
-/* Calls for every rank of the plan's stages. */
-typedef void (*RankVisit)(const BillInputs *inputs, StagePlan *stage, HostLoad *node);
+/* Calls for every rank of a replica's stages, with the host of its node. */
+typedef void (*RankVisit)(const BillInputs *inputs, const ReplicaPlan *replica, StagePlan *stage,
+                          HostLoad *node);
 
-static void each_rank(const BillInputs *inputs, const Plan *plan, HostLoad *nodes,
+static void each_rank(const BillInputs *inputs, const ReplicaPlan *replica, HostLoad *nodes,
                       RankVisit visit) {
-    for (guint i = 0; i < plan->n_replicas; i++)
-        for (guint s = 0; s < plan->replicas[i].n_stages; s++) {
-            StagePlan *stage = &plan->replicas[i].stages[s];
-            for (guint rank = 0; rank < stage->tp; rank++)
-                visit(inputs, stage,
-                      &nodes[platform_node_of(inputs->platform, stage->clusters[rank])]);
-        }
+    for (guint i = 0; i < replica->n_stages; i++) {
+        StagePlan *stage = &replica->stages[i];
+        for (guint rank = 0; rank < stage->tp; rank++)
+            visit(inputs, replica, stage,
+                  &nodes[platform_node_of(inputs->platform, stage->clusters[rank])]);
+    }
 }
 
-static void count_rank(const BillInputs *inputs, StagePlan *stage, HostLoad *node) {
+static void count_rank(const BillInputs *inputs, const ReplicaPlan *replica, StagePlan *stage,
+                       HostLoad *node) {
     (void)inputs;
+    if (node->replica != replica)
+        node->stages = 0;
+    if (node->stage != stage)
+        node->stages++;
+    node->replica = replica;
+    node->stage = stage;
     node->weight_bytes += stage->weight_bytes;
     node->streamed_bytes += stage->stream.bytes;
-    node->streams += stage->stream.bytes > 0;
+}
+
+/* No more stages compute at once than there are micro-batches; the others read nothing. */
+static void count_reader(const BillInputs *inputs, const ReplicaPlan *replica, StagePlan *stage,
+                         HostLoad *node) {
+    double moving = (double)policy_micro_batches(&inputs->policy->decode, replica->n_stages);
+    if (stage->stream.bytes > 0)
+        node->readers += MIN(1, moving / node->stages);
 }
 
 /* A stage goes as fast as the slowest of its ranks. */
-static void slow_down(const BillInputs *inputs, StagePlan *stage, HostLoad *node) {
+static void slow_down(const BillInputs *inputs, const ReplicaPlan *replica, StagePlan *stage,
+                      HostLoad *node) {
+    (void)replica;
     const HostSpec *host = &inputs->platform->host;
     double bytes_per_s = inputs->policy->host_transfer == HOST_TRANSFER_PINNED
                              ? host->link_bytes_per_s
@@ -59,7 +79,7 @@ static void slow_down(const BillInputs *inputs, StagePlan *stage, HostLoad *node
     if (stage->stream.bytes == 0)
         return;
     if (inputs->policy->offload == OFFLOAD_DISK)
-        bytes_per_s = MIN(bytes_per_s, host->disk_bytes_per_s / node->streams);
+        bytes_per_s = MIN(bytes_per_s, host->disk_bytes_per_s / node->readers);
     if (stage->stream.bytes_per_s == 0 || stage->stream.bytes_per_s > bytes_per_s)
         stage->stream.bytes_per_s = bytes_per_s;
 }
@@ -92,8 +112,12 @@ gboolean weight_stream_complete(const BillInputs *inputs, Plan *plan, const Yaml
     g_autofree HostLoad *nodes = g_new0(HostLoad, n_nodes);
     if (inputs->platform->host.memory_bytes == 0)
         return TRUE;
-    each_rank(inputs, plan, nodes, count_rank);
-    each_rank(inputs, plan, nodes, slow_down);
+    for (guint i = 0; i < plan->n_replicas; i++) {
+        each_rank(inputs, &plan->replicas[i], nodes, count_rank);
+        each_rank(inputs, &plan->replicas[i], nodes, count_reader);
+    }
+    for (guint i = 0; i < plan->n_replicas; i++)
+        each_rank(inputs, &plan->replicas[i], nodes, slow_down);
     for (guint id = 0; id < n_nodes; id++)
         if (!check_node(inputs, &nodes[id], id, place, error))
             return FALSE;

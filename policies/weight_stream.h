@@ -2,10 +2,11 @@
  *
  * Which: all layers of a replica, when any of its stages has no room for them beside the KV that it
  * must hold; a rank then keeps the embedding table or the output matrix, if it has one, and room
- * for two layers. From where: the host's memory, or the disks of a node, which the streaming ranks
- * of the node share. How fast: what the link from pinned or from pageable memory gives, and the
- * disk where it is slower. A device copies from pinned memory while it computes, so that a step
- * takes the longer of both; it waits for copies from pageable memory.
+ * for two layers. From where: the host's memory, or the disks of a node, which the ranks share that
+ * stream at once: of a pipeline, those of as many stages as there are micro-batches. How fast: what
+ * the link from pinned or from pageable memory gives, and the disk where it is slower. A device
+ * copies from pinned memory while it computes, so that a step takes the longer of both; it waits
+ * for copies from pageable memory.
  */
 #ifndef POLICIES_WEIGHT_STREAM_H
 #define POLICIES_WEIGHT_STREAM_H

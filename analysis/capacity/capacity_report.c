@@ -96,8 +96,9 @@ static void add_answer(GString *out, const CapacityReport *report) {
         g_string_append_printf(out, "highest load       %.4g requests/s, %.3g times its own\n",
                                capacity->rate_per_s * chosen->load, chosen->load);
     }
-    g_string_append_printf(out, "plan               %s (%.0f clusters)\n", chosen->plan,
-                           chosen->figures[FIGURE_CLUSTERS]);
+    double elements = chosen->figures[FIGURE_CLUSTERS];
+    g_string_append_printf(out, "plan               %s (%.0f %s)\n", chosen->plan, elements,
+                           platform_elements_name(platform_of(report)->kind, (guint64)elements));
 }
 
 static void add_causes(GString *out, const CapacityReport *report) {

@@ -29,7 +29,8 @@ static gboolean sections_read(Experiment *experiment, const ExperimentFile *file
            (experiment->model = model_read(sections[SECTION_MODEL], error)) != NULL &&
            (experiment->workload = workload_read(sections[SECTION_WORKLOAD],
                                                  file->folders[SECTION_WORKLOAD], error)) != NULL &&
-           (experiment->policy = policy_read(sections[SECTION_POLICY], error)) != NULL &&
+           (experiment->policy =
+                policy_read(sections[SECTION_POLICY], experiment->platform->kind, error)) != NULL &&
            slo_read(sections[SECTION_SLO], &experiment->slo, error) &&
            output_spec_read(sections[SECTION_OUTPUT], &experiment->output, error) &&
            (experiment->search = search_spec_read(sections[SECTION_SEARCH], error)) != NULL;

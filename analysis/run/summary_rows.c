@@ -60,10 +60,10 @@ static void append_replicas(GString *line, const char *role, const DecodeSpec *s
 /* "2 wafers, prefill 660, decode 3 x 360 (waferllm)" */
 static char *wafers_text(const Experiment *experiment) {
     const WaferSpec *spec = &experiment->plan->wafer.spec;
-    return g_strdup_printf("%u wafer%s, prefill %" G_GUINT64_FORMAT ", decode %" G_GUINT64_FORMAT
+    guint wafers = experiment->plan->clusters_used;
+    return g_strdup_printf("%u %s, prefill %" G_GUINT64_FORMAT ", decode %" G_GUINT64_FORMAT
                            " x %" G_GUINT64_FORMAT " (%s)",
-                           experiment->plan->clusters_used,
-                           experiment->plan->clusters_used == 1 ? "" : "s", spec->prefill_grid,
+                           wafers, platform_elements_name(DEVICE_WAFER, wafers), spec->prefill_grid,
                            spec->regions, spec->decode_grid, wafer_system_names[spec->system]);
 }
 
@@ -87,10 +87,11 @@ static char *plan_text(const Experiment *experiment) {
 }
 
 char *summary_extent_line(const Experiment *experiment) {
-    return g_strdup_printf("%u of %u %s, %s grain, seed %" G_GUINT64_FORMAT,
-                           experiment->plan->clusters_used, platform_clusters(experiment->platform),
-                           platform_elements_name(experiment->platform),
-                           summary_grain_name(experiment->policy->grain), experiment->seed);
+    return g_strdup_printf(
+        "%u of %u %s, %s grain, seed %" G_GUINT64_FORMAT, experiment->plan->clusters_used,
+        platform_clusters(experiment->platform),
+        platform_elements_name(experiment->platform->kind, platform_clusters(experiment->platform)),
+        summary_grain_name(experiment->policy->grain), experiment->seed);
 }
 
 char *summary_plan_line(const Experiment *experiment) {

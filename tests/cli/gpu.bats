@@ -17,8 +17,6 @@ workload:
     output: {distribution: fixed, tokens: 100}
 policy:
   mode: colocated
-  fusion: off
-  attention: flash
   colocated: {tp: 1, chunk_tokens: 2048, slots: 64}
 slo:
   ttft: {limit: 1 s, percentile: 0.9}
@@ -50,6 +48,20 @@ END
             [ ! -e results ]
         done
     done
+}
+
+@test "an experiment of clusters runs on GPUs too, by kernels of theirs; what it asks for is refused" {
+    infergrid check colocated --set platform=a100
+    equal "$status" 2
+    contains "$stderr" "the plan needs 32 GPUs and platform 'A100-SXM4-80GB' has 16"
+    infergrid check colocated --set platform=a100 --set policy.colocated.dp=4
+    equal "$status" 0
+    contains "$output" '  fusion: off'
+    contains "$output" '  attention: flash'
+    contains "$output" '  launch: per_operator'
+    infergrid check colocated --set platform=a100 --set policy.attention=mt
+    equal "$status" 2
+    contains "$stderr" "--set policy.attention: 'attention: mt' is for clusters of DSPs"
 }
 
 @test "one copy fits, and then the layers stream" {
@@ -118,6 +130,7 @@ END
     infergrid plan serving.yaml --target 'goodput >= 95 %' --sizes 1:4 --quiet
     equal "$status" 0
     contains "$output" 'smallest machine   2 gpus of A100-SXM4-80GB'
+    contains "$output" ' (2 GPUs)'
     infergrid plan serving.yaml --target 'goodput >= 95 %' --units nodes --sizes 1:2 --quiet
     equal "$status" 0
     contains "$output" 'smallest machine   1 node of A100-SXM4-80GB'

@@ -15,7 +15,7 @@ typedef struct Section {
 } Section;
 
 static gpointer read_policy(const YamlNode *node, GError **error) {
-    return policy_read(node, error);
+    return policy_read(node, DEVICE_MT3000, error);
 }
 
 static void write_policy(gconstpointer section, guint indent, GString *out) {

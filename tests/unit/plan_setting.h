@@ -42,7 +42,7 @@ static inline Setting setting_on(const char *text, const Model *model, const Pla
     Setting setting = {0};
     setting.section = yaml_load_text(text, "p.yaml", &setting.error);
     g_assert_no_error(setting.error);
-    setting.policy = policy_read(setting.section, &setting.error);
+    setting.policy = policy_read(setting.section, platform->kind, &setting.error);
     g_assert_no_error(setting.error);
     setting.plan = plan_new(setting.policy, model, platform, setting.section, &setting.error);
     return setting;

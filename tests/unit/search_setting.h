@@ -18,7 +18,7 @@ static inline Policy *policy_of(const char *text) {
     g_autoptr(GError) error = NULL;
     g_autoptr(YamlNode) section = yaml_load_text(text, "p.yaml", &error);
     g_assert_no_error(error);
-    Policy *policy = policy_read(section, &error);
+    Policy *policy = policy_read(section, DEVICE_MT3000, &error);
     g_assert_no_error(error);
     return policy;
 }

@@ -62,7 +62,7 @@ static void test_every_field_is_read_in_si(void) {
     g_assert_cmpfloat(platform->power.cluster_busy_watts, ==, 300);
     g_assert_cmpfloat(platform->power.node_watts, ==, 400);
     g_assert_cmpuint(platform->sources->len, ==, 4);
-    g_assert_cmpstr(platform_elements_name(platform), ==, "GPUs");
+    g_assert_cmpstr(platform_elements_name(platform->kind, 2), ==, "GPUs");
     g_assert_cmpstr(platform_kind_name(platform->kind), ==, "gpu");
 }
 

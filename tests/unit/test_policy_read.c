@@ -4,9 +4,13 @@
 
 #define GB 1e9
 
-static Policy *read_text(const char *text, GError **error) {
+static Policy *read_text_on(DeviceKind kind, const char *text, GError **error) {
     g_autoptr(YamlNode) section = yaml_load_text(text, "p.yaml", error);
-    return section != NULL ? policy_read(section, error) : NULL;
+    return section != NULL ? policy_read(section, kind, error) : NULL;
+}
+
+static Policy *read_text(const char *text, GError **error) {
+    return read_text_on(DEVICE_MT3000, text, error);
 }
 
 static void pbd_defaults(void) {
@@ -98,6 +102,28 @@ static void the_switches_of_the_operators_are_read(void) {
     g_assert_cmpint(policy->fusion, ==, FUSION_OFF);
     g_assert_cmpint(policy->attention, ==, ATTENTION_POLICY_FLASH);
     g_assert_cmpint(policy->launch, ==, LAUNCH_PER_OPERATOR);
+}
+
+/* Left out, they are what runs there; written, they are what is written. */
+static void kernels_default_to_what_they_run_on(void) {
+    g_autoptr(GError) error = NULL;
+    g_autoptr(Policy) left_out = read_text_on(DEVICE_GPU, "mode: pbd", &error);
+    g_assert_no_error(error);
+    g_assert_cmpint(left_out->fusion, ==, FUSION_OFF);
+    g_assert_cmpint(left_out->attention, ==, ATTENTION_POLICY_FLASH);
+    g_assert_cmpint(left_out->launch, ==, LAUNCH_PER_OPERATOR);
+    g_assert_cmpint(left_out->operators, ==, OPERATORS_OPTIMISED);
+    g_autoptr(Policy) written = read_text_on(
+        DEVICE_GPU, "{mode: pbd, fusion: on, attention: unfused, launch: unified}", &error);
+    g_assert_no_error(error);
+    g_assert_cmpint(written->fusion, ==, FUSION_ON);
+    g_assert_cmpint(written->attention, ==, ATTENTION_POLICY_UNFUSED);
+    g_assert_cmpint(written->launch, ==, LAUNCH_UNIFIED);
+    g_autoptr(Policy) dsps = read_text("mode: pbd", &error);
+    g_assert_no_error(error);
+    g_assert_cmpint(dsps->fusion, ==, FUSION_ON);
+    g_assert_cmpint(dsps->attention, ==, ATTENTION_POLICY_MT);
+    g_assert_cmpint(dsps->launch, ==, LAUNCH_UNIFIED);
 }
 
 static void what_frameworks_do_is_read_and_left_out_when_they_do_not(void) {
@@ -360,6 +386,8 @@ int main(int argc, char **argv) {
     g_test_add_func("/policy_read/static_is_synchronous", static_is_synchronous);
     g_test_add_func("/policy_read/the_switches_of_the_operators_are_read",
                     the_switches_of_the_operators_are_read);
+    g_test_add_func("/policy_read/kernels_default_to_what_they_run_on",
+                    kernels_default_to_what_they_run_on);
     g_test_add_func("/policy_read/what_frameworks_do_is_read_and_left_out_when_they_do_not",
                     what_frameworks_do_is_read_and_left_out_when_they_do_not);
     g_test_add_func("/policy_read/a_wafer_is_a_replica_with_one_slot",

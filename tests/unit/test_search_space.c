@@ -358,7 +358,7 @@ static void assert_points_plan(const SearchSpace *space, const char *text, const
         g_autoptr(YamlNode) section = yaml_load_text(text, "p.yaml", &error);
         for (char **setting = point->settings; *setting != NULL; setting++)
             set(section, *setting);
-        g_autoptr(Policy) policy = policy_read(section, &error);
+        g_autoptr(Policy) policy = policy_read(section, platform->kind, &error);
         g_assert_no_error(error);
         g_autoptr(Plan) plan = plan_new(policy, model, platform, section, &error);
         g_assert_no_error(error);

@@ -53,7 +53,7 @@ static Planned plan_of(const char *text, const Model *model, const Platform *pla
     Planned planned = {0};
     g_autoptr(YamlNode) section = yaml_load_text(text, "p.yaml", &planned.error);
     g_assert_no_error(planned.error);
-    g_autoptr(Policy) policy = policy_read(section, &planned.error);
+    g_autoptr(Policy) policy = policy_read(section, platform->kind, &planned.error);
     g_assert_no_error(planned.error);
     planned.plan = plan_new(policy, model, platform, section, &planned.error);
     return planned;

@@ -97,17 +97,46 @@ static void clusters_stream_too(void) {
     }
 }
 
+/* A batch on its own is in one stage at a time: the disk is that stage's. Over two nodes, each of
+ * which holds two of four stages, two batches may still meet on one. */
+static void a_disk_serves_the_stages_that_compute(void) {
+    static const struct {
+        const char *policy;
+        guint gpus_per_node;
+        double bytes_per_s;
+    } rows[] = {
+        {"colocated: {pp: 2, micro_batches: 1}\n", 4, 2e9},
+        {"colocated: {pp: 2, micro_batches: 1, dp: 2}\n", 4, 1e9},
+        {"colocated: {pp: 4, micro_batches: 2}\n", 4, 1e9},
+        {"colocated: {pp: 4, micro_batches: 1}\n", 2, 2e9},
+        {"colocated: {pp: 4, micro_batches: 2}\n", 2, 1e9},
+        {"colocated: {tp: 2, pp: 2, micro_batches: 1}\n", 4, 1e9},
+    };
+    for (gsize i = 0; i < G_N_ELEMENTS(rows); i++) {
+        Platform platform = small_gpus();
+        platform.clusters_per_processor = rows[i].gpus_per_node;
+        platform.cluster.ddr_usable_bytes = 2.5e9;
+        g_autofree char *text =
+            g_strconcat("mode: colocated\nmax_context: 256\noffload: disk\n", rows[i].policy, NULL);
+        g_auto(Setting) setting = setting_on(text, &llama_2_7b, &platform);
+        g_assert_no_error(setting.error);
+        g_assert_cmpfloat(setting.plan->replicas[0].stages[0].stream.bytes, >, 0);
+        g_assert_cmpfloat(setting.plan->replicas[0].stages[0].stream.bytes_per_s, ==,
+                          rows[i].bytes_per_s);
+    }
+}
+
 static const struct {
     const char *name, *policy, *message;
 } refused[] = {
     {"offload_none", "colocated: {tp: 1}\n",
      "p.yaml:5:12: colocated with tp=1 pp=1 does not fit: stage 0 asks for weights 13.48 GB + KV "
-     "0.5369 GB (1 × 1024 tokens) + overhead 0.1 GB = 14.11 GB of 8 GB usable per cluster; "
-     "smallest that fits: tp=2 pp=1"},
+     "0.5369 GB (1 × 1024 tokens) + overhead 0.1 GB = 14.11 GB of 8 GB usable per GPU; "
+     "smallest that fits: tp=2 pp=1; 'offload: host' would stream its layers"},
     {"no_room_even_then", "offload: host\nkv_reservation: max_context\ncolocated: {slots: 64}\n",
      "p.yaml:7:12: colocated with tp=1 pp=1 does not fit: stage 0 asks for weights, all but two "
      "layers streamed, 1.334 GB + KV 34.36 GB (64 × 1024 tokens) + overhead 0.1 GB = 35.79 GB of 8 "
-     "GB usable per cluster; smallest that fits: tp=8 pp=1"},
+     "GB usable per GPU; smallest that fits: tp=8 pp=1"},
     {"loading", "offload: host\nstaging_copies: 3\ncolocated: {tp: 1}\n",
      "p.yaml:6:17: out of memory: loading holds 3 copies of the 13.48 GB of weights of node 0, "
      "40.43 GB, and its host has 30 GB"},
@@ -144,23 +173,23 @@ static void a_host_must_be_known(void) {
                     "nothing of it");
 }
 
-/* What is made for DSPs is refused, at its place or, left to its default, at the section. */
+/* What is made for DSPs is refused, where it is asked for. */
 static void gpus_do_not_run_what_is_made_for_dsps(void) {
     static const struct {
         const char *policy, *message;
     } cases[] = {
-        {"mode: colocated\nfusion: off\n", "p.yaml:1:1: 'attention: mt' is for clusters of DSPs; "
-                                           "on platform 'gpus', which is of kind "
-                                           "'gpu', it must be 'flash' or 'unfused'"},
-        {"mode: colocated\nattention: flash\nfusion: on\n",
-         "p.yaml:3:9: 'fusion: on' is for clusters of DSPs; on platform 'gpus', which is of kind "
+        {"mode: colocated\nattention: mt\n",
+         "p.yaml:2:12: 'attention: mt' is for clusters of DSPs; on platform 'gpus', which is of "
+         "kind 'gpu', it must be 'flash' or 'unfused'"},
+        {"mode: colocated\nfusion: on\n",
+         "p.yaml:2:9: 'fusion: on' is for clusters of DSPs; on platform 'gpus', which is of kind "
          "'gpu', it must be 'off'"},
-        {"mode: colocated\nattention: flash\nfusion: off\noperators: reference\n",
-         "p.yaml:4:12: 'operators: reference' is for clusters of DSPs; on platform 'gpus', which "
+        {"mode: colocated\noperators: reference\n",
+         "p.yaml:2:12: 'operators: reference' is for clusters of DSPs; on platform 'gpus', which "
          "is "
          "of kind 'gpu', it must be 'optimised'"},
-        {"mode: colocated\nattention: flash\nfusion: off\ngrain: operator\n",
-         "p.yaml:4:8: 'grain: operator' is for clusters of DSPs; on platform 'gpus', which is of "
+        {"mode: colocated\ngrain: operator\n",
+         "p.yaml:2:8: 'grain: operator' is for clusters of DSPs; on platform 'gpus', which is of "
          "kind 'gpu', it must be 'step'"},
     };
     Platform platform = small_gpus();
@@ -190,6 +219,15 @@ static void gpus_may_share_kv_heads(void) {
     const ReplicaPlan *replica = &shared.plan->replicas[0];
     double room = replica->stages[0].bill.kv, token_bytes = 32 * 2 * 128 * 2; /* of one head */
     g_assert_cmpuint(replica->kv_tokens, ==, (guint64)(room / token_bytes));
+    g_auto(Setting) cached =
+        setting_on(GPU_POLICY "colocated: {tp: 8, prefix_cache: lru, prefix_cache_bytes: 1 GB}\n",
+                   &grouped, &platform);
+    g_assert_no_error(cached.error);
+    g_assert_cmpfloat(cached.plan->replicas[0].stages[0].bill.prefix_cache, ==, 0.5e9);
+    platform.cluster.ddr_usable_bytes = 2e9;
+    g_auto(Setting) tight = setting_on(GPU_POLICY "colocated: {tp: 4}\n", &grouped, &platform);
+    g_assert_true(g_str_has_suffix(tight.error->message, "smallest that fits: tp=8 pp=1; 'offload: "
+                                                         "host' would stream its layers"));
     g_auto(Setting) clusters =
         setting_on("mode: colocated\ncolocated: {tp: 4}\n", &grouped, &machine);
     g_assert_cmpstr(clusters.error->message, ==,
@@ -206,6 +244,8 @@ int main(int argc, char **argv) {
         g_autofree char *path = g_strconcat("/weight_stream/rate/", rates[i].name, NULL);
         g_test_add_data_func(path, GUINT_TO_POINTER(i), streams_go_at_the_rate_of_their_tier);
     }
+    g_test_add_func("/weight_stream/a_disk_serves_the_stages_that_compute",
+                    a_disk_serves_the_stages_that_compute);
     g_test_add_func("/weight_stream/clusters_stream_too", clusters_stream_too);
     for (guint i = 0; i < G_N_ELEMENTS(refused); i++) {
         g_autofree char *path = g_strconcat("/weight_stream/refused/", refused[i].name, NULL);
