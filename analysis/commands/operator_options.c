@@ -79,7 +79,7 @@ gboolean operator_files_are_right(const OperatorOptions *options, GError **error
 
     if (files || !options->force)
         return timeline_settings_check(&options->timeline, "infergrid operator", "output",
-                                       options->output != NULL, error);
+                                       options->output != NULL, options->output, error);
     g_set_error_literal(error, INPUT_ERROR, INPUT_ERROR_CONFLICT,
                         "infergrid operator: option '--force' needs '--output', '--timeline' or "
                         "'--plot'");

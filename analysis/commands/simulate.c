@@ -101,7 +101,7 @@ static gboolean usage_is_right(const SimulateOptions *options, GError **error) {
     return (options->report == NULL ||
             report_possible(options->report, "infergrid simulate", error)) &&
            timeline_settings_check(&options->timeline, "infergrid simulate", "trace",
-                                   options->trace, error);
+                                   options->trace, options->output, error);
 }
 
 /* --warmup and --cooldown are short for --set, and win over it. */

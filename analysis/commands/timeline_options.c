@@ -61,8 +61,27 @@ static gboolean files_are_right(char *const *files, const char *who, GError **er
     return TRUE;
 }
 
+/* A folder of results is new and takes its name last. */
+static gboolean files_are_outside(char *const *files, const char *folder, GError **error) {
+    if (files == NULL || folder == NULL)
+        return TRUE;
+    g_autofree char *root = g_canonicalize_filename(folder, NULL);
+    g_autofree char *within = g_strconcat(root, G_DIR_SEPARATOR_S, NULL);
+    for (; *files != NULL; files++) {
+        g_autofree char *path = g_canonicalize_filename(*files, NULL);
+        if (!g_str_has_prefix(path, within))
+            continue;
+        g_set_error(error, INPUT_ERROR, INPUT_ERROR_CONFLICT,
+                    "--timeline: '%s' lies in the folder of '--output', which holds results alone",
+                    *files);
+        return FALSE;
+    }
+    return TRUE;
+}
+
 gboolean timeline_settings_check(const TimelineSettings *settings, const char *who,
-                                 const char *option, gboolean elsewhere, GError **error) {
+                                 const char *option, gboolean elsewhere, const char *folder,
+                                 GError **error) {
     const struct {
         gboolean given;
         const char *name;
@@ -75,7 +94,9 @@ gboolean timeline_settings_check(const TimelineSettings *settings, const char *w
                     "%s: option '--%s' needs '--timeline' or '--%s'", who, parts[i].name, option);
         return FALSE;
     }
-    return files_are_right(settings->files, who, error) && figure_is_right(settings, who, error);
+    return files_are_right(settings->files, who, error) &&
+           files_are_outside(settings->files, folder, error) &&
+           figure_is_right(settings, who, error);
 }
 
 TraceWindow timeline_settings_window(const TimelineSettings *settings) {

@@ -55,10 +55,11 @@ typedef struct TimelineSettings {
     }
 
 /* 'elsewhere': a timeline is drawn without --timeline, too, by 'option' ("trace"). 'who' is
- * "infergrid simulate". FALSE and an INPUT_ERROR for files of no known format or named twice, and
- * for a window or lanes of nothing. */
+ * "infergrid simulate", 'folder' that of --output or NULL. FALSE and an INPUT_ERROR for files of no
+ * known format, named twice or in the folder, and for a window or lanes of nothing. */
 gboolean timeline_settings_check(const TimelineSettings *settings, const char *who,
-                                 const char *option, gboolean elsewhere, GError **error);
+                                 const char *option, gboolean elsewhere, const char *folder,
+                                 GError **error);
 
 TraceWindow timeline_settings_window(const TimelineSettings *settings);
 

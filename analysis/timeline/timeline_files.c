@@ -26,9 +26,15 @@ static const struct {
     {".svg", NULL},
 };
 
+static gboolean has_format(const char *path, gsize format) {
+    g_autofree char *name = g_path_get_basename(path);
+    return g_str_has_suffix(path, formats[format].suffix) &&
+           !g_str_equal(name, formats[format].suffix);
+}
+
 static gsize format_of(const char *path) {
     gsize format = 0;
-    while (format < G_N_ELEMENTS(formats) && !g_str_has_suffix(path, formats[format].suffix))
+    while (format < G_N_ELEMENTS(formats) && !has_format(path, format))
         format++;
     return format;
 }

@@ -168,6 +168,9 @@ near() {
 --lanes 'prefill*' --window '40.5 s:'|--lanes: nothing happens on the lanes chosen
 --timeline run.txt|--timeline: expected a file that ends in .json, .json.gz, .paje, .pdf or .svg, not 'run.txt'
 --timeline run.json|infergrid simulate: option '--timeline' names 'run.json' twice
+--timeline results/run.paje|--timeline: 'results/run.paje' lies in the folder of '--output', which holds results alone
+--timeline run.svg/|--timeline: expected a file that ends in .json, .json.gz, .paje, .pdf or .svg, not 'run.svg/'
+--timeline .svg|--timeline: expected a file that ends in .json, .json.gz, .paje, .pdf or .svg, not '.svg'
 --timeline ./run.json|infergrid simulate: option '--timeline' names './run.json' twice
 CASES
 }
