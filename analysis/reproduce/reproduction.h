@@ -10,6 +10,8 @@ typedef enum {
     CELL_CALIBRATED = 1 << 0,   /* a number of the model was fitted to it: no prediction */
     CELL_UNEXPLAINED = 1 << 1,  /* no model of this kind gives it, as the note says; it counts */
     CELL_CONTRADICTED = 1 << 2, /* other published figures deny it, as the note says; left out */
+    CELL_CHOSEN = 1 << 3, /* a plan or reading was chosen with it in sight, as the note says: less
+                             than a prediction; it counts */
 } CellMark;
 
 /* A published figure and what was simulated for it. A figure is a number, or "out of memory", or

@@ -41,6 +41,7 @@ static void append_cell(GString *out, const char *table, const ReproducedCell *c
     append_words(out, (cell->marks & CELL_CALIBRATED) != 0 ? "yes" : "no");
     append_words(out, (cell->marks & CELL_UNEXPLAINED) != 0 ? "yes" : "no");
     append_words(out, (cell->marks & CELL_CONTRADICTED) != 0 ? "yes" : "no");
+    append_words(out, (cell->marks & CELL_CHOSEN) != 0 ? "yes" : "no");
     append_words(out, cell->note);
     append_words(out, cell->detail);
     g_string_append_c(out, '\n');
@@ -48,7 +49,7 @@ static void append_cell(GString *out, const char *table, const ReproducedCell *c
 
 char *reproduction_csv(const GPtrArray *all) {
     GString *out = g_string_new("table,series,row,column,unit,published,simulated,error,calibrated,"
-                                "unexplained,contradicted,note,detail\n");
+                                "unexplained,contradicted,chosen,note,detail\n");
 
     for (guint i = 0; i < all->len; i++) {
         const Reproduction *table = g_ptr_array_index(all, i);
@@ -103,6 +104,7 @@ static void json_cell(JsonText *json, const ReproducedCell *cell) {
     json_text_bool(json, "calibrated", (cell->marks & CELL_CALIBRATED) != 0);
     json_text_bool(json, "unexplained", (cell->marks & CELL_UNEXPLAINED) != 0);
     json_text_bool(json, "contradicted", (cell->marks & CELL_CONTRADICTED) != 0);
+    json_text_bool(json, "chosen", (cell->marks & CELL_CHOSEN) != 0);
     json_words(json, "note", cell->note);
     json_words(json, "detail", cell->detail);
     json_text_close(json, '}');

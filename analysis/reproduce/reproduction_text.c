@@ -11,9 +11,11 @@ static const struct {
     CellMark mark;
     char letter;
     const char *meaning;
-} marks[] = {{CELL_CALIBRATED, 'c', "calibrated on it: no prediction"},
-             {CELL_UNEXPLAINED, 'u', "unexplained"},
-             {CELL_CONTRADICTED, 'x', "contradicted by other published figures, left out"}};
+} marks[] = {
+    {CELL_CALIBRATED, 'c', "calibrated on it: no prediction"},
+    {CELL_UNEXPLAINED, 'u', "unexplained"},
+    {CELL_CONTRADICTED, 'x', "contradicted by other published figures, left out"},
+    {CELL_CHOSEN, 'p', "plan chosen with the published figures in sight: less than a prediction"}};
 
 /* --- numbers */
 

@@ -20,7 +20,7 @@ static const char *const spec_beside[] = {"version", "columns", "labels", "cases
 static const char *const measure_names[] = {"throughput", "decode_rate", "prompt_rate",
                                             "output_rate"};
 static const char *const plan_names[] = {"own", "rule"};
-static const char *const mark_names[] = {"calibrated", "unexplained", "contradicted"};
+static const char *const mark_names[] = {"calibrated", "unexplained", "contradicted", "chosen"};
 
 #define UNSET G_MAXUINT /* where a case says nothing */
 typedef struct Case {

@@ -19,7 +19,7 @@
  *                                              # 1 and it does not: out of memory
  *         set: [policy.prefill.dp=2]
  *       - {cells: DeepSpeed 7B *, mark: calibrated}
- *       - {cells: DeepSpeed 70B *, mark: contradicted, reason: "…"} # or unexplained
+ *       - {cells: DeepSpeed 70B *, mark: contradicted, reason: "…"} # unexplained, chosen
  *
  * Later cases win; their settings add up. Lines that no case names an experiment for are not the
  * spec's. */
