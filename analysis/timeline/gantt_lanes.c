@@ -22,6 +22,7 @@ struct GanttGroup {
     guint last_process;
     GanttTrack *band; /* of lanes without a track of their own, and of all once collapsed */
     gboolean collapsed, thin;
+    gboolean joined; /* of the lanes of several pools */
 };
 
 struct GanttLanes {
@@ -236,8 +237,30 @@ static void collapse_traffic(GPtrArray *groups) {
     for (guint i = 0; i < groups->len; i++) {
         GanttGroup *group = groups->pdata[i];
         gboolean traffic = gantt_name_is_traffic(group->kind);
-        group->collapsed =
-            group->band != NULL || (traffic && group->lanes->len > TRAFFIC_LANES_MAX);
+        group->collapsed = group->band != NULL || group->joined ||
+                           (traffic && group->lanes->len > TRAFFIC_LANES_MAX);
+    }
+}
+
+static const char *role_of(const GanttGroup *group) {
+    return group->family + gantt_name_pool(group->family);
+}
+
+/* The same of different pools. */
+static gboolean are_alike(const GanttGroup *a, const GanttGroup *b) {
+    return strcmp(role_of(a), role_of(b)) == 0 && strcmp(a->kind, b->kind) == 0;
+}
+
+/* What is done to a group is done to the same of all pools that are as large. */
+static void lower_alike(GPtrArray *groups, const GanttGroup *model, gboolean thin) {
+    guint lanes = model->lanes->len;
+
+    for (guint i = 0; i < groups->len; i++) {
+        GanttGroup *group = groups->pdata[i];
+        if (group->lanes->len != lanes || !are_alike(group, model))
+            continue;
+        group->thin |= thin;
+        group->collapsed |= !thin;
     }
 }
 
@@ -254,11 +277,43 @@ static void make_room(GPtrArray *groups, guint rows_max, gint64 thin_ns) {
         }
         if (largest == NULL || room <= rows_max || group_room(largest) <= 1)
             return;
-        if (!largest->thin && largest->lanes->len > THIN_LANES && slices_are_wide(largest, thin_ns))
-            largest->thin = TRUE;
-        else
-            largest->collapsed = TRUE;
+        lower_alike(groups, largest,
+                    !largest->thin && largest->lanes->len > THIN_LANES &&
+                        slices_are_wide(largest, thin_ns));
     }
+}
+
+/* Gives the lanes of 'other' to 'group'. */
+static void join(GanttGroup *group, GanttGroup *other, const GanttGrid *grid) {
+    for (guint i = 0; i < other->lanes->len; i++)
+        ((GanttLane *)other->lanes->pdata[i])->group = group;
+    g_ptr_array_extend(group->lanes, other->lanes, NULL, NULL);
+    g_ptr_array_set_size(other->lanes, 0);
+    group->n_processes += other->n_processes;
+    if (other->band != NULL && group->band == NULL)
+        group->band = g_steal_pointer(&other->band);
+    else if (other->band != NULL)
+        gantt_track_merge(group->band, grid, other->band);
+    if (!group->joined)
+        memmove(group->family, role_of(group), strlen(role_of(group)) + 1);
+    group->joined = TRUE;
+}
+
+/* More groups than rows: the same of all pools become one. */
+static void join_pools(GPtrArray *groups, const GanttGrid *grid) {
+    guint kept = 0;
+
+    for (guint i = 0; i < groups->len; i++) {
+        GanttGroup *group = groups->pdata[i], *first = NULL;
+        for (guint j = 0; j < kept && first == NULL && gantt_name_pool(group->family) > 0; j++)
+            if (are_alike(groups->pdata[j], group))
+                first = groups->pdata[j];
+        if (first != NULL)
+            join(first, group, grid);
+        else
+            groups->pdata[kept++] = group;
+    }
+    g_ptr_array_set_size(groups, (gint)kept);
 }
 
 static void merge(GanttGroup *group, const GanttGrid *grid) {
@@ -379,6 +434,8 @@ GArray *gantt_lanes_rows(GanttLanes *lanes, guint rows_max, gint64 thin_ns) {
             g_ptr_array_add(busy, group);
     }
     g_ptr_array_sort(busy, compare_groups);
+    if (busy->len > rows_max)
+        join_pools(busy, &lanes->grid);
     collapse_traffic(busy);
     make_room(busy, rows_max, thin_ns);
     for (guint i = 0; i < busy->len; i++) {

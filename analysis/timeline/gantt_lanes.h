@@ -46,7 +46,8 @@ typedef struct GanttRow {
 } GanttRow;
 
 /* The rows of all groups in which something happened, with room for 'rows_max' (five thin ones take
- * the room of one) unless there are more groups than that. Thin rows must hold slices of at least
+ * the room of one) unless there are more groups than that; the same groups of different pools are
+ * then one, and are shown alike in any case. Thin rows must hold slices of at least
  * 'thin_ns' on average. GanttRow; texts and tracks are owned by 'lanes'. To be called once, after
  * the last slice. */
 GArray *gantt_lanes_rows(GanttLanes *lanes, guint rows_max, gint64 thin_ns);

@@ -147,6 +147,41 @@ static void test_rows(void) {
     }
 }
 
+/* Pools are shown alike, and as one where there are more of them than rows. */
+static void test_pools(void) {
+    const struct {
+        guint pools, rows_max, rows;
+        const char *first, *last;
+        guint lanes; /* of a row */
+    } cases[] = {
+        {2, 24, 20, "decode 0", "decode 9", 1},
+        {4, 24, 4, "pool 0 decode (tp 4)", "pool 3 decode (tp 4)", 10},
+        {30, 24, 1, "decode (tp 4)", "decode (tp 4)", 300},
+    };
+    for (gsize i = 0; i < G_N_ELEMENTS(cases); i++) {
+        GanttLanes *lanes = gantt_lanes_new(0);
+        for (guint process = 0; process < 10 * cases[i].pools; process++) {
+            g_autofree char *name =
+                g_strdup_printf("pool %u decode %u", process / 10, process % 10);
+            gantt_lanes_name_process(lanes, process, name);
+            gantt_lanes_name(lanes, process, 1, "stage 0 (tp 4)");
+            GanttSlice one = {.end_ns = 1000};
+            gantt_lanes_put(lanes, gantt_lanes_find(lanes, process, 1), &one);
+        }
+        g_autoptr(GArray) rows = gantt_lanes_rows(lanes, cases[i].rows_max, SECOND);
+        g_assert_cmpuint(rows->len, ==, cases[i].rows);
+        g_assert_cmpstr(g_array_index(rows, GanttRow, 0).label, ==, cases[i].first);
+        g_assert_cmpstr(g_array_index(rows, GanttRow, rows->len - 1).label, ==, cases[i].last);
+        for (guint row = 0; row < rows->len; row++) {
+            const GanttRow *shown = &g_array_index(rows, GanttRow, row);
+            g_assert_cmpuint(shown->lanes, ==, cases[i].lanes);
+            g_assert_cmpint(gantt_track_busy(shown->track, 0), ==, 1000 * cases[i].lanes);
+        }
+        g_assert_cmpint(gantt_lanes_row(lanes, 10 * cases[i].pools - 1, 1), ==, rows->len - 1);
+        gantt_lanes_free(lanes);
+    }
+}
+
 static void test_axis(void) {
     const struct {
         gint64 from_ns, to_ns;
@@ -454,6 +489,7 @@ int main(int argc, char **argv) {
     g_test_add_func("/gantt/inner slices", test_inner_slices);
     g_test_add_func("/gantt/collapse", test_collapse);
     g_test_add_func("/gantt/rows", test_rows);
+    g_test_add_func("/gantt/pools", test_pools);
     g_test_add_func("/gantt/axis", test_axis);
     g_test_add_func("/gantt/axis of any span", test_axis_any_span);
     g_test_add_func("/gantt/palette", test_palette);
