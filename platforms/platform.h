@@ -86,7 +86,7 @@ typedef struct MeshSpec {
 typedef struct GpuSpec {
     double peak_fp16_flops_per_s; /* tensor cores; also bf16 */
     double peak_fp32_flops_per_s; /* vector units */
-    double compute_share;         /* of a peak, reached by matrix products */
+    double compute_share;         /* of a peak, reached by kernels */
     double memory_bytes;          /* installed */
     double usable_bytes;          /* for weights, KV and overhead */
     double bytes_per_s;           /* of its memory */

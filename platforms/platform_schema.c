@@ -244,7 +244,7 @@ static const YamlField gpu_fields[] = {
          MAX_RATE, "of its tensor cores, two operations a multiply-accumulate"),
     REAL("peak_fp32", GpuSpec, peak_fp32_flops_per_s, DIMENSION_FLOPS_PER_S, YAML_ABOVE_ZERO,
          MAX_RATE, "of its vector units"),
-    SHARE("compute_share", GpuSpec, compute_share, "of the peaks, reached by matrix products"),
+    SHARE("compute_share", GpuSpec, compute_share, "of a peak, reached by kernels"),
     REAL("memory", GpuSpec, memory_bytes, DIMENSION_BYTES, YAML_ABOVE_ZERO, MAX_BYTES,
          "installed on the GPU"),
     REAL("usable", GpuSpec, usable_bytes, DIMENSION_BYTES, YAML_ABOVE_ZERO, MAX_BYTES,

@@ -1,9 +1,9 @@
 /* What a step costs on a stage: the sum of unit costs over its layers, and what weights that come
- * from the host take beside it or on top of it, arranged so that a decode
- * step is cheap. Shared-weight operators depend on the number of tokens alone and are remembered by
- * it; so is the attention of one new token, by its context. A test holds this equal to the sum of
- * unit_cost over the operator graph. A wafer's step is one prompt or one decoding request, and
- * costs what is known of the phase as a whole. */
+ * from the host take beside it or on top of it, arranged so that a decode step is cheap.
+ * Shared-weight operators depend on the number of tokens alone and are remembered by it; so is the
+ * attention of one new token, by its context. A test holds this equal to the sum of unit_cost over
+ * the operator graph. A wafer's step is one prompt or one decoding request, and costs what is known
+ * of the phase as a whole. */
 #ifndef PLATFORMS_STEP_COST_H
 #define PLATFORMS_STEP_COST_H
 

@@ -16,9 +16,9 @@ const char *const catalogue_command_names[] = {
 const char *const catalogue_version = INFERGRID_VERSION;
 
 const char *const catalogue_purpose =
-    "infergrid is a discrete-event simulator of distributed LLM inference on many-core clusters "
-    "and wafers. Given a model, a machine and a trace of requests it tells how many clusters a "
-    "load needs, split how, and what the timeline looks like.";
+    "infergrid is a discrete-event simulator of distributed LLM inference on many-core "
+    "clusters, wafers and GPUs. Given a model, a machine and a trace of requests it tells how many "
+    "of them a load needs, split how, and what the timeline looks like.";
 
 const CatalogueNote catalogue_exit_statuses[] = {
     {"0", "done; every request is accounted for"},

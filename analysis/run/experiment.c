@@ -275,10 +275,10 @@ static void write_section(GString *out, const Experiment *experiment, SectionKin
 
 static void write_facts(GString *out, const WorkloadFacts *facts) {
     g_string_append_printf(out,
-                           "# workload: %" G_GUINT64_FORMAT " requests, %" G_GUINT64_FORMAT
+                           "# workload: %" G_GUINT64_FORMAT " request%s, %" G_GUINT64_FORMAT
                            " prompt and %" G_GUINT64_FORMAT " output tokens, the longest %u\n",
-                           facts->requests, facts->prompt_tokens, facts->output_tokens,
-                           facts->max_total_tokens);
+                           facts->requests, facts->requests == 1 ? "" : "s", facts->prompt_tokens,
+                           facts->output_tokens, facts->max_total_tokens);
     if (facts->skipped_outputs + facts->skipped_prompts + facts->sliced + facts->capped > 0) {
         g_string_append_printf(
             out,

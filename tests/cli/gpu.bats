@@ -36,6 +36,9 @@ END
     contains "$output" ' at 7.8 GB/s, '
     contains "$output" 'before the computing'
     contains "$output" '(slots: 16)'
+    infergrid check sglang
+    contains "$output" '# workload: 1 request, 4096 prompt and 128 output tokens'
+    contains "$output" '# plan: 8 of 16 GPUs in 1 pool'
 }
 
 @test "a model that the frameworks cannot load is out of memory, whatever the batch" {
