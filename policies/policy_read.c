@@ -393,8 +393,8 @@ static gboolean check_micro_batches(const YamlNode *section, const Policy *polic
     return yaml_error(policy_place(section, "colocated", "micro_batches"), INPUT_ERROR_CONFLICT,
                       error,
                       "micro_batches %" G_GUINT64_FORMAT " exceeds the %" G_GUINT64_FORMAT
-                      " stages ('pp') that they travel through",
-                      decode->micro_batches, decode->pp);
+                      " stage%s ('pp') that they travel through",
+                      decode->micro_batches, decode->pp, decode->pp == 1 ? "" : "s");
 }
 
 static gboolean check_section(const YamlNode *section, const Policy *policy, GError **error) {
