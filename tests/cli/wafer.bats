@@ -13,7 +13,7 @@ small=(--set platform.mesh.columns=24 --set platform.mesh.rows=36 --set model=ti
     infergrid check wafer
     equal "$status" 0
     equal "$stderr" ''
-    contains "$output" '# plan: 1 of 1 wafers in 1 pool; max_context 4096 tokens'
+    contains "$output" '# plan: 1 of 1 wafer in 1 pool; max_context 4096 tokens'
     contains "$output" 'prompts on 660 × 660 cores, decoding in 3 regions of 360 × 360'
     contains "$output" '12960 by shift (skew 1), 36 by concat (skew 360)'
 }
@@ -34,7 +34,7 @@ small=(--set platform.mesh.columns=24 --set platform.mesh.rows=36 --set model=ti
     infergrid simulate --quiet wafer "${small[@]}" -o fast
     equal "$status" 0
     contains "$output" 'wafer, prefill 20, decode 1 x 12 (waferllm)'
-    contains "$output" '1 of 1 wafers, step grain'
+    contains "$output" '1 of 1 wafer, step grain'
     contains "$output" 'TPR, generating (1 / TPOT)'
     "$INFERGRID" simulate --quiet wafer "${small[@]}" -o slow --no-fast-forward >/dev/null
     for file in summary.json requests.csv series.csv experiment.yaml; do
