@@ -63,8 +63,9 @@ static double width_of(const GanttLayout *layout, const GanttSlice *slice) {
     return gantt_layout_x(layout, slice->end_ns) - gantt_layout_x(layout, slice->start_ns);
 }
 
-/* The step of the same prompt in the last stage that is shown. */
-static void move_to_last_stage(const GanttFigure *figure, Stop *stop) {
+/* The step of the same prompt in the last stage that is shown; one that does not begin before
+ * 'before_ns' computes again what was preempted. */
+static void move_to_last_stage(const GanttFigure *figure, Stop *stop, gint64 before_ns) {
     const GanttSlice *first = stop->slice;
 
     if (first->letter != 'R')
@@ -74,7 +75,7 @@ static void move_to_last_stage(const GanttFigure *figure, Stop *stop) {
         for (guint i = 0; i < slices->len; i++) {
             const GanttSlice *slice = &g_array_index(slices, GanttSlice, i);
             if (slice->letter == 'R' && slice->number == first->number &&
-                slice->end_ns > stop->slice->end_ns)
+                slice->end_ns > stop->slice->end_ns && slice->start_ns < before_ns)
                 *stop = (Stop){slice, (gint)row};
         }
     }
@@ -94,18 +95,20 @@ static guint visible_stops(const GanttLayout *layout, const GanttFlow *flow, Sto
     guint n = 0, steps = 0;
 
     for (guint i = 0; i < flow->n; i++) {
-        Stop stop = {.slice = slice_at(layout->figure, &flow->points[i], &stop.row)};
+        Stop stop;
+        stop.slice = slice_at(layout->figure, &flow->points[i], &stop.row);
         if (stop.slice == NULL || layout->places[stop.row].height < LANE_PT)
             continue;
         gboolean traffic = gantt_kind(stop.slice->kind)->style == GANTT_TRAFFIC;
         if (width_of(layout, stop.slice) < (traffic ? TRAFFIC_SEEN_PT : SEEN_PT))
             continue;
-        if (n == 0)
-            move_to_last_stage(layout->figure, &stop);
         steps += !traffic;
         stops[n++] = stop;
     }
-    return steps < 2 ? n : drop_traffic(stops, n);
+    n = steps < 2 ? n : drop_traffic(stops, n);
+    if (n > 1)
+        move_to_last_stage(layout->figure, &stops[0], stops[1].slice->end_ns);
+    return n;
 }
 
 /* Draws the hops of a flow between what can be seen of it, or only counts them. */

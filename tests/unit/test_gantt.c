@@ -433,6 +433,49 @@ static void test_themes(Files *files, gconstpointer suffix) {
     }
 }
 
+static void put_prompt(TraceSink *sink, guint process, gint64 from_ns, gint64 to_ns) {
+    TraceEvent step = slice(process, 1, "prefill", from_ns, to_ns);
+
+    step.arguments[0] = (TraceArgument){"requests", 1};
+    step.arguments[1] = (TraceArgument){"first_request", 7};
+    trace_sink_put(sink, &step);
+}
+
+/* The path of the arrow's halo in a figure of a prompt, its first decode step and, if 'preempted',
+ * the prompt computed again elsewhere. Caller frees. */
+static char *arrow_of(const char *path, gboolean preempted) {
+    GanttOptions options = {.to_ns = G_MAXINT64};
+    g_autoptr(TraceSink) sink = gantt_new(path, &options, NULL);
+    TraceEvent decode = slice(3, 1, "decode", 200, 300), later = slice(3, 1, "decode", 500, 900);
+    TraceEvent flow = {.phase = TRACE_FLOW_START, .process = 1, .thread = 1, .id = 7};
+    g_autofree char *text = NULL;
+
+    put_prompt(sink, 1, 0, 100);
+    put_prompt(sink, 2, preempted ? 300 : 20, preempted ? 400 : 30);
+    trace_sink_put(sink, &decode);
+    trace_sink_put(sink, &later);
+    trace_sink_put(sink, &flow);
+    flow =
+        (TraceEvent){.phase = TRACE_FLOW_END, .process = 3, .thread = 1, .start_ns = 200, .id = 7};
+    trace_sink_put(sink, &flow);
+    g_assert_true(trace_sink_finish(sink, NULL));
+    g_assert_true(g_file_get_contents(path, &text, NULL, NULL));
+    char *halo = strstr(text, "stroke-width:1.1;");
+    g_assert_nonnull(halo);
+    char *line = strstr(halo, " d=\"");
+    g_assert_nonnull(line);
+    return g_strndup(line, strcspn(line, "/\n"));
+}
+
+/* An arrow leaves the step that made the KV, not a later one that makes it again. */
+static void test_preempted(Files *files, gconstpointer suffix) {
+    (void)suffix;
+    g_autofree char *plain = arrow_of(files->figure, FALSE);
+    g_autofree char *preempted = arrow_of(files->figure, TRUE);
+
+    g_assert_cmpstr(preempted, ==, plain);
+}
+
 /* The caption says what was done to the lanes and what the caller has to say. */
 static void test_caption(Files *files, gconstpointer suffix) {
     (void)suffix;
@@ -500,6 +543,7 @@ int main(int argc, char **argv) {
     g_test_add("/gantt/large svg", Files, ".svg", set_up, test_large, tear_down);
     g_test_add("/gantt/themes as pdf", Files, ".pdf", set_up, test_themes, tear_down);
     g_test_add("/gantt/themes as svg", Files, ".svg", set_up, test_themes, tear_down);
+    g_test_add("/gantt/preempted", Files, ".svg", set_up, test_preempted, tear_down);
     g_test_add("/gantt/caption", Files, ".pdf", set_up, test_caption, tear_down);
     g_test_add("/gantt/nothing", Files, ".svg", set_up, test_nothing, tear_down);
     g_test_add("/gantt/bad paths", Files, ".pdf", set_up, test_bad_paths, tear_down);
