@@ -343,7 +343,7 @@ static const BadText bad_texts[] = {
      "p.yaml:2:35: micro_batches 3 exceeds the 2 stages ('pp') that they travel through",
      INPUT_ERROR_CONFLICT},
     {"micro_batches_without_stages", "mode: colocated\ncolocated: {micro_batches: 2}",
-     "p.yaml:2:29: micro_batches 2 exceeds the 1 stage ('pp') that they travel through",
+     "p.yaml:2:28: micro_batches 2 exceeds the 1 stage ('pp') that they travel through",
      INPUT_ERROR_CONFLICT},
     {"micro_batches_of_decode", "mode: pbd\ndecode: {pp: 2, micro_batches: 1}",
      "p.yaml:2:17: unknown key 'micro_batches'", INPUT_ERROR_UNKNOWN},
