@@ -152,8 +152,9 @@ static gboolean no_such_file(const YamlNode *node, const char *data_kind, GError
                       hint);
 }
 
-static YamlNode *read_section(const char *path, SectionKind kind, GError **error) {
-    g_autoptr(YamlNode) section = yaml_load_file(path, error);
+static YamlNode *read_section(YamlFiles *files, const char *path, SectionKind kind,
+                              GError **error) {
+    g_autoptr(YamlNode) section = yaml_files_load(files, path, error);
     if (section == NULL)
         return NULL;
     section->key = g_strdup(rules[kind].name);
@@ -172,7 +173,7 @@ static YamlNode *read_section(const char *path, SectionKind kind, GError **error
 YamlNode *section_load(SectionKind kind, const char *name, const char *option, GError **error) {
     g_autofree char *path = data_file_find(name, NULL, rules[kind].data_kind);
     if (path != NULL)
-        return read_section(path, kind, error);
+        return read_section(NULL, path, kind, error);
     g_autoptr(YamlNode) typed = yaml_scalar_new(name, option);
     typed->key = g_strdup(rules[kind].name);
     no_such_file(typed, rules[kind].data_kind, error);
@@ -203,7 +204,8 @@ static gboolean resolve_section(ExperimentFile *file, SectionKind kind, GError *
     if (!yaml_expect(base, YAML_SCALAR, NULL, error))
         return FALSE;
     g_autofree char *path = find_section_file(file, kind, base, error);
-    g_autoptr(YamlNode) section = path != NULL ? read_section(path, kind, error) : NULL;
+    g_autoptr(YamlNode) section =
+        path != NULL ? read_section(file->files, path, kind, error) : NULL;
     if (section == NULL)
         return FALSE;
     file->folders[kind] = g_path_get_dirname(path);
@@ -382,16 +384,17 @@ static gboolean load_sections(ExperimentFile *file, GPtrArray *overrides, GError
 }
 
 ExperimentFile *experiment_file_load(const char *path, const char *const *overrides,
-                                     GError **error) {
+                                     YamlFiles *files, GError **error) {
     g_autoptr(GPtrArray) parsed = g_ptr_array_new_with_free_func(override_free);
     if (!overrides_parse(overrides, parsed, error))
         return NULL;
-    g_autoptr(YamlNode) root = yaml_load_file(path, error);
+    g_autoptr(YamlNode) root = yaml_files_load(files, path, error);
     if (root == NULL ||
         !yaml_expect(root, YAML_MAPPING, "an experiment: a mapping of sections", error))
         return NULL;
     ExperimentFile *file = g_new0(ExperimentFile, 1);
     file->path = g_strdup(path);
+    file->files = files;
     file->root = g_steal_pointer(&root);
     if (!load_sections(file, parsed, error))
         g_clear_pointer(&file, experiment_file_free);

@@ -3,7 +3,7 @@
 #ifndef WORKLOADS_EXPERIMENT_FILE_H
 #define WORKLOADS_EXPERIMENT_FILE_H
 
-#include "workloads/yaml_reader.h"
+#include "workloads/yaml_files.h"
 
 typedef enum {
     SECTION_PLATFORM,
@@ -18,6 +18,7 @@ typedef enum {
 
 typedef struct ExperimentFile {
     char *path;
+    YamlFiles *files;               /* that files are read through; borrowed, may be NULL */
     YamlNode *root;                 /* the top mapping: version, seed and the sections */
     guint64 seed;                   /* default 1 */
     YamlNode *sections[N_SECTIONS]; /* mappings within 'root'; NULL where there is none */
@@ -34,9 +35,10 @@ typedef struct ExperimentFile {
  * later validated like the file, its errors saying "--set dotted.path: …". A path that is just a
  * section's name puts a file in its place: "platform=my.yaml" (relative to the current folder).
  * A section's file states `version: 1` itself, but for a model's, which is a foreign format.
- * Optional sections are left NULL when absent. */
+ * Optional sections are left NULL when absent. Files that 'files' (may be NULL) knows are not read
+ * once more. */
 ExperimentFile *experiment_file_load(const char *path, const char *const *overrides,
-                                     GError **error);
+                                     YamlFiles *files, GError **error);
 void experiment_file_free(ExperimentFile *file);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExperimentFile, experiment_file_free)
 

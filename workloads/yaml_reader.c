@@ -53,6 +53,23 @@ static YamlNode *node_new(YamlNodeType type, const char *origin, const char *key
     return node;
 }
 
+static void copy_nodes(GPtrArray *to, const GPtrArray *from) {
+    for (guint i = 0; from != NULL && i < from->len; i++)
+        g_ptr_array_add(to, yaml_node_copy(from->pdata[i]));
+}
+
+YamlNode *yaml_node_copy(const YamlNode *node) {
+    YamlNode *copy = node_new(node->type, node->origin, node->key);
+
+    copy->text = g_strdup(node->text);
+    copy->quoted = node->quoted;
+    copy->line = node->line;
+    copy->column = node->column;
+    copy_nodes(copy->keys, node->keys);
+    copy_nodes(copy->values, node->values);
+    return copy;
+}
+
 static YamlNode *node_at(const Loader *loader, YamlNodeType type, const yaml_event_t *event,
                          const char *key) {
     YamlNode *node = node_new(type, loader->name, key);

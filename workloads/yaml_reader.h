@@ -29,6 +29,7 @@ typedef struct YamlNode {
  * aliases, tags, several documents, an empty file are errors. NULL and 'error' on failure. */
 YamlNode *yaml_load_file(const char *path, GError **error);
 YamlNode *yaml_load_text(const char *text, const char *name, GError **error);
+YamlNode *yaml_node_copy(const YamlNode *node);
 void yaml_node_free(YamlNode *node);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(YamlNode, yaml_node_free)
 

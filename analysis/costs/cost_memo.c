@@ -3,13 +3,47 @@
 #include "analysis/campaign/child.h"
 #include <string.h>
 
+/* What a table's times depend on: the operator, and these fields of the platform. */
+typedef struct TableOf {
+    ClusterSpec cluster;
+    HthreadsSpec hthreads;
+    OpCostKey key;
+} TableOf;
+
+/* A table that a child has put. */
+typedef struct FreshTable {
+    const TableOf *of; /* borrowed from the memo */
+    char *identity;
+} FreshTable;
+
 struct CostMemo {
-    GHashTable *tables;     /* identity → OpCostTable, both owned */
+    GHashTable *tables;     /* TableOf → OpCostTable, both owned */
     GHashTable *units;      /* identity → ModelUnits, both owned, of no model */
-    GPtrArray *fresh;       /* identities, borrowed, of tables that a child has put; NULL in its
-                               parent */
-    GPtrArray *fresh_units; /* … of units */
+    GArray *fresh;          /* FreshTable; NULL in a child's parent */
+    GPtrArray *fresh_units; /* identities, borrowed, of units that a child has put */
 };
+
+static guint hash_table_of(gconstpointer data) {
+    const OpCostKey *key = &((const TableOf *)data)->key;
+    const guint64 numbers[] = {key->family,   key->outputs,  key->inputs, key->heads,
+                               key->kv_heads, key->head_dim, key->from,   key->to};
+    guint64 hash = 0;
+
+    for (guint i = 0; i < G_N_ELEMENTS(numbers); i++)
+        hash = hash * 1000003 + numbers[i];
+    return (guint)(hash ^ hash >> 32);
+}
+
+static gboolean same_table_of(gconstpointer a, gconstpointer b) {
+    G_STATIC_ASSERT((sizeof(ClusterSpec) + sizeof(HthreadsSpec)) % sizeof(guint64) ==
+                    0); /* no padding: numbers of 8 bytes */
+    const TableOf *one = a, *other = b;
+
+    return op_cost_same_operator(&one->key, &other->key) && one->key.from == other->key.from &&
+           one->key.to == other->key.to &&
+           memcmp(&one->cluster, &other->cluster, sizeof one->cluster) == 0 &&
+           memcmp(&one->hthreads, &other->hthreads, sizeof one->hthreads) == 0;
+}
 
 static void free_table(gpointer table) {
     op_cost_table_free(table);
@@ -22,7 +56,7 @@ static void free_units(gpointer units) {
 CostMemo *cost_memo_new(void) {
     CostMemo *memo = g_new0(CostMemo, 1);
 
-    memo->tables = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_table);
+    memo->tables = g_hash_table_new_full(hash_table_of, same_table_of, g_free, free_table);
     memo->units = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, free_units);
     return memo;
 }
@@ -30,26 +64,40 @@ CostMemo *cost_memo_new(void) {
 void cost_memo_free(CostMemo *memo) {
     if (memo == NULL)
         return;
-    g_clear_pointer(&memo->fresh, g_ptr_array_unref);
+    g_clear_pointer(&memo->fresh, g_array_unref);
     g_clear_pointer(&memo->fresh_units, g_ptr_array_unref);
     g_hash_table_unref(memo->units);
     g_hash_table_unref(memo->tables);
     g_free(memo);
 }
 
-OpCostTable *cost_memo_get(const CostMemo *memo, const char *identity) {
-    const OpCostTable *table = g_hash_table_lookup(memo->tables, identity);
+OpCostTable *cost_memo_get(const CostMemo *memo, const Platform *platform, const OpCostKey *key) {
+    const TableOf of = {platform->cluster, platform->hthreads, *key};
+    const OpCostTable *table = g_hash_table_lookup(memo->tables, &of);
 
     return table == NULL ? NULL : op_cost_table_copy(table);
 }
 
-void cost_memo_put(CostMemo *memo, const OpCostTable *table, const char *identity) {
-    if (g_hash_table_contains(memo->tables, identity))
+/* NULL when there is one already. Takes ownership of the table. */
+static const TableOf *keep(CostMemo *memo, const TableOf *of, OpCostTable *table) {
+    if (g_hash_table_contains(memo->tables, of)) {
+        op_cost_table_free(table);
+        return NULL;
+    }
+    TableOf *own = g_memdup2(of, sizeof *of);
+    g_hash_table_insert(memo->tables, own, table);
+    return own;
+}
+
+void cost_memo_put(CostMemo *memo, const Platform *platform, const OpCostTable *table,
+                   const char *identity) {
+    const TableOf of = {platform->cluster, platform->hthreads, table->key};
+    FreshTable fresh = {.of = keep(memo, &of, op_cost_table_copy(table))};
+
+    if (fresh.of == NULL || memo->fresh == NULL)
         return;
-    char *own = g_strdup(identity);
-    g_hash_table_insert(memo->tables, own, op_cost_table_copy(table));
-    if (memo->fresh != NULL)
-        g_ptr_array_add(memo->fresh, own);
+    fresh.identity = g_strdup(identity);
+    g_array_append_val(memo->fresh, fresh);
 }
 
 /* Everything that units depend on. Caller frees. */
@@ -86,8 +134,13 @@ ModelUnits *cost_memo_units(CostMemo *memo, const FusionUnitsInput *input) {
     return units;
 }
 
+static void clear_fresh(gpointer fresh) {
+    g_free(((FreshTable *)fresh)->identity);
+}
+
 void cost_memo_inherit(CostMemo *memo) {
-    memo->fresh = g_ptr_array_new();
+    memo->fresh = g_array_new(FALSE, FALSE, sizeof(FreshTable));
+    g_array_set_clear_func(memo->fresh, clear_fresh);
     memo->fresh_units = g_ptr_array_new();
 }
 
@@ -95,8 +148,8 @@ guint cost_memo_at_once(const CostMemo *memo) {
     return memo->fresh == NULL ? 0 : 1;
 }
 
-/* --- between processes: how many units, of each its identity and its numbers; then key, identity
- * and text of each table. Texts end with their NUL. */
+/* --- between processes: how many units, of each its identity and its numbers; then what each table
+ * is of, its identity and its text. Texts end with their NUL. */
 
 static void append_text(GByteArray *reply, const char *text) {
     g_byte_array_append(reply, (const guint8 *)text, (guint)strlen(text) + 1);
@@ -135,12 +188,12 @@ static void reply_units(const CostMemo *memo, GByteArray *reply) {
 void cost_memo_reply(const CostMemo *memo, GByteArray *reply) {
     reply_units(memo, reply);
     for (guint i = 0; i < memo->fresh->len; i++) {
-        const char *identity = memo->fresh->pdata[i];
-        const OpCostTable *table = g_hash_table_lookup(memo->tables, identity);
-        g_autofree char *text = op_cost_table_text(table, identity);
+        const FreshTable *fresh = &g_array_index(memo->fresh, FreshTable, i);
+        const OpCostTable *table = g_hash_table_lookup(memo->tables, fresh->of);
+        g_autofree char *text = op_cost_table_text(table, fresh->identity);
 
-        g_byte_array_append(reply, (const guint8 *)&table->key, sizeof table->key);
-        append_text(reply, identity);
+        g_byte_array_append(reply, (const guint8 *)fresh->of, sizeof *fresh->of);
+        append_text(reply, fresh->identity);
         append_text(reply, text);
     }
 }
@@ -206,16 +259,16 @@ gboolean cost_memo_take(CostMemo *memo, const GByteArray *reply, gsize at) {
         if (!take_units(memo, reply, &at))
             return FALSE;
     while (at < reply->len) {
-        OpCostKey key;
-        if (!child_reply_read(reply, &at, &key, sizeof key))
+        TableOf of;
+        if (!child_reply_read(reply, &at, &of, sizeof of))
             return FALSE;
         const char *identity = read_text(reply, &at);
         const char *text = identity == NULL ? NULL : read_text(reply, &at);
-        g_autoptr(OpCostTable) table =
-            text == NULL ? NULL : op_cost_table_parse(text, &key, identity, NULL);
+        OpCostTable *table =
+            text == NULL ? NULL : op_cost_table_parse(text, &of.key, identity, NULL);
         if (table == NULL)
             return FALSE;
-        cost_memo_put(memo, table, identity);
+        keep(memo, &of, table);
     }
     return TRUE;
 }

@@ -12,10 +12,11 @@ CostMemo *cost_memo_new(void);
 void cost_memo_free(CostMemo *memo);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CostMemo, cost_memo_free)
 
-/* A copy of the table of that identity, or NULL. Caller frees. */
-OpCostTable *cost_memo_get(const CostMemo *memo, const char *identity);
-/* Keeps a copy; one that is there already stays. */
-void cost_memo_put(CostMemo *memo, const OpCostTable *table, const char *identity);
+/* A copy of the table of that operator on clusters as the platform's, or NULL. Caller frees. */
+OpCostTable *cost_memo_get(const CostMemo *memo, const Platform *platform, const OpCostKey *key);
+/* Keeps a copy; one that is there already stays. 'identity' is what its text begins with. */
+void cost_memo_put(CostMemo *memo, const Platform *platform, const OpCostTable *table,
+                   const char *identity);
 
 /* What fusion_units_new gives, made where it is not known yet. 'memo' may be NULL: nothing is kept.
  * Caller frees; borrows the model as that does. */

@@ -13,7 +13,7 @@
 /* One table on its way. */
 typedef struct Task {
     const OpCostKey *key;
-    char *identity;
+    char *identity;     /* NULL: the table was in the memo */
     OpCostTable *table; /* NULL until it is known */
 } Task;
 
@@ -62,10 +62,22 @@ static char *file_of(const Tasks *tasks, const Task *task) {
     return g_build_filename(tasks->folder, name, NULL);
 }
 
+/* With what the schedule gives, so that no file outlives a change of it. */
+static char *identity_of(const OpCostKey *key, const Platform *platform) {
+    char mark[G_ASCII_DTOSTR_BUF_SIZE];
+    g_autofree char *identity = op_cost_identity(key, platform);
+
+    g_ascii_dtostr(mark, sizeof mark, cost_points_mark(key, platform));
+    return g_strdup_printf("%sschedule %s\n", identity, mark);
+}
+
 static void look_up(const Tasks *tasks, Task *task) {
     if (tasks->memo != NULL)
-        task->table = cost_memo_get(tasks->memo, task->identity);
-    if (tasks->folder == NULL || task->table != NULL)
+        task->table = cost_memo_get(tasks->memo, tasks->platform, task->key);
+    if (task->table != NULL)
+        return;
+    task->identity = identity_of(task->key, tasks->platform);
+    if (tasks->folder == NULL)
         return;
     g_autofree char *path = file_of(tasks, task);
     g_autofree char *text = NULL;
@@ -144,21 +156,12 @@ static gboolean make_missing(Tasks *tasks, GError **error) {
     return made;
 }
 
-/* With what the schedule gives, so that no file outlives a change of it. */
-static char *identity_of(const OpCostKey *key, const Platform *platform) {
-    char mark[G_ASCII_DTOSTR_BUF_SIZE];
-    g_autofree char *identity = op_cost_identity(key, platform);
-
-    g_ascii_dtostr(mark, sizeof mark, cost_points_mark(key, platform));
-    return g_strdup_printf("%sschedule %s\n", identity, mark);
-}
-
 /* All that is known now goes to the memo and to 'costs'. */
 static void hand_out(Tasks *tasks, OpCosts *costs) {
     for (guint i = 0; i < tasks->n; i++) {
         Task *task = &tasks->tasks[i];
-        if (tasks->memo != NULL)
-            cost_memo_put(tasks->memo, task->table, task->identity);
+        if (tasks->memo != NULL && task->identity != NULL)
+            cost_memo_put(tasks->memo, tasks->platform, task->table, task->identity);
         op_costs_add(costs, g_steal_pointer(&task->table));
     }
 }
@@ -177,7 +180,6 @@ gboolean cost_tables_get(const GArray *keys, const CostFillInput *input, OpCosts
     for (guint i = 0; i < tasks.n; i++) {
         Task *task = &tasks.tasks[i];
         task->key = &g_array_index(keys, OpCostKey, i);
-        task->identity = identity_of(task->key, input->platform);
         look_up(&tasks, task);
         if (task->table == NULL)
             tasks.missing[tasks.n_missing++] = task;

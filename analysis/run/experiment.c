@@ -18,6 +18,7 @@ void experiment_free(Experiment *experiment) {
     output_spec_clear(&experiment->output);
     g_clear_pointer(&experiment->search, search_spec_free);
     g_free(experiment->checkpoint_shown);
+    g_clear_pointer(&experiment->files, yaml_files_free);
     g_ptr_array_unref(experiment->warnings);
     g_free(experiment);
 }
@@ -180,13 +181,15 @@ static gboolean experiment_resolve(Experiment *experiment, const ExperimentFile 
     return TRUE;
 }
 
-Experiment *experiment_load(const char *path, const char *const *overrides, GError **error) {
-    return experiment_load_beside(NULL, path, overrides, error);
-}
-
-static ExperimentFile *file_load(const char *path, const char *const *overrides, GError **error) {
+/* Through the files of 'known', or else its own. */
+static ExperimentFile *file_load(Experiment *experiment, const Experiment *known, const char *path,
+                                 const char *const *overrides, GError **error) {
     g_autofree char *found = data_file_find(path, NULL, "experiments");
-    return experiment_file_load(found == NULL ? path : found, overrides, error);
+    if (known == NULL) {
+        experiment->files = yaml_files_new();
+    }
+    return experiment_file_load(found == NULL ? path : found, overrides,
+                                known == NULL ? experiment->files : known->files, error);
 }
 
 static Experiment *experiment_new(void) {
@@ -195,24 +198,24 @@ static Experiment *experiment_new(void) {
     return experiment;
 }
 
+Experiment *experiment_load(const char *path, const char *const *overrides, GError **error) {
+    return experiment_load_beside(NULL, path, overrides, error);
+}
+
 Experiment *experiment_load_beside(const Experiment *known, const char *path,
                                    const char *const *overrides, GError **error) {
-    g_autoptr(ExperimentFile) file = file_load(path, overrides, error);
-    if (file == NULL) {
-        return NULL;
-    }
     g_autoptr(Experiment) experiment = experiment_new();
-    return experiment_resolve(experiment, file, known, error) ? g_steal_pointer(&experiment) : NULL;
+    g_autoptr(ExperimentFile) file = file_load(experiment, known, path, overrides, error);
+    return file != NULL && experiment_resolve(experiment, file, known, error)
+               ? g_steal_pointer(&experiment)
+               : NULL;
 }
 
 Experiment *experiment_load_unplanned(const char *path, const char *const *overrides,
                                       GError **error) {
-    g_autoptr(ExperimentFile) file = file_load(path, overrides, error);
-    if (file == NULL) {
-        return NULL;
-    }
     g_autoptr(Experiment) experiment = experiment_new();
-    return sections_read(experiment, file, error) &&
+    g_autoptr(ExperimentFile) file = file_load(experiment, NULL, path, overrides, error);
+    return file != NULL && sections_read(experiment, file, error) &&
                    workload_count(experiment, NULL, file->sections[SECTION_WORKLOAD], error)
                ? g_steal_pointer(&experiment)
                : NULL;

@@ -26,14 +26,16 @@ typedef struct Experiment {
     WaferCosts *wafer_costs; /* mode wafer: of the platform, for the fill; else NULL */
     GArray *wafer_pairs;     /* WaferCandidate, the chosen one first, where grids were left open;
                                 else NULL */
+    YamlFiles *files;        /* as they were read, for those beside it; NULL: beside another */
     GPtrArray *warnings;     /* char *: right, but hardly what was meant */
 } Experiment;
 
 /* Loads, validates, plans and scans the workload. 'path' is a file or the name of a shipped
  * experiment. */
 Experiment *experiment_load(const char *path, const char *const *overrides, GError **error);
-/* The same beside one that is loaded (may be NULL), of which most is the same: where both have the
- * same workload and seed it is not read once more. */
+/* The same beside one that is loaded (may be NULL), of which most is the same: files are taken as
+ * they were read for that one, and where both have the same workload and seed it is not scanned
+ * once more. */
 Experiment *experiment_load_beside(const Experiment *known, const char *path,
                                    const char *const *overrides, GError **error);
 /* Without a plan ('plan' is NULL, and the policy's own is not looked at), for whoever looks for

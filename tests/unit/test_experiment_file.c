@@ -70,7 +70,7 @@ static void folder_tear_down(Folder *folder, gconstpointer data) {
 
 static ExperimentFile *load(const Folder *folder, const char *const *overrides) {
     g_autoptr(GError) error = NULL;
-    ExperimentFile *file = experiment_file_load(folder->experiment, overrides, &error);
+    ExperimentFile *file = experiment_file_load(folder->experiment, overrides, NULL, &error);
     g_assert_no_error(error);
     return file;
 }
@@ -130,7 +130,7 @@ static void test_a_base_file_is_changed(Folder *folder, gconstpointer data) {
                  "version: 1\nmodel: tiny-model\nworkload: {a: 1}\npolicy: {b: 2}\nplatform:\n"
                  "  base: deep\n  nodes: 24\n  network: {nic: {latency: 7}}\n");
     g_autoptr(GError) error = NULL;
-    g_autoptr(ExperimentFile) file = experiment_file_load(folder->experiment, NULL, &error);
+    g_autoptr(ExperimentFile) file = experiment_file_load(folder->experiment, NULL, NULL, &error);
     g_assert_no_error(error);
     const YamlNode *platform = file->sections[SECTION_PLATFORM];
     const YamlNode *nic = yaml_get(yaml_get(platform, "network"), "nic");
@@ -250,7 +250,7 @@ static void test_refuses_with_the_place(Folder *folder, gconstpointer data) {
         g_auto(GStrv) parts = g_strsplit(refused[i].message, "@", -1);
         g_autofree char *message = g_strjoinv(folder->path, parts);
         folder_write(folder, "run/exp.yaml", refused[i].text ? refused[i].text : experiment);
-        g_assert_null(experiment_file_load(folder->experiment, overrides, &error));
+        g_assert_null(experiment_file_load(folder->experiment, overrides, NULL, &error));
         g_assert_cmpstr(error->message, ==, message);
         g_assert_true(error->domain == INPUT_ERROR);
     }
