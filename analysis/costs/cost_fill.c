@@ -104,14 +104,31 @@ static void need_stage(GArray *needs, const CostFillInput *input, const OpCosts 
                                                 : policy->decode.slots);
 }
 
+/* What a stage needs follows from its replica's role, its ranks and whether it is the last: the
+ * replicas of a plan are mostly alike. */
+static gboolean is_new_stage(GArray *seen, const ReplicaPlan *replica, guint index) {
+    guint64 kind = ((guint64)replica->stages[index].tp << 8) + (guint64)replica->role * 2 +
+                   (index + 1 == replica->n_stages);
+
+    for (guint i = 0; i < seen->len; i++)
+        if (g_array_index(seen, guint64, i) == kind)
+            return FALSE;
+    g_array_append_val(seen, kind);
+    return TRUE;
+}
+
 /* The tables in the order in which the plan asks for them: OpCostKey. */
 static GArray *list_tables(const CostFillInput *input, const OpCosts *costs, GError **error) {
     g_autoptr(GArray) needs = g_array_new(FALSE, FALSE, sizeof(Need));
     g_autoptr(GArray) keys = g_array_new(FALSE, FALSE, sizeof(OpCostKey));
+    g_autoptr(GArray) seen = g_array_new(FALSE, FALSE, sizeof(guint64));
 
-    for (guint i = 0; i < input->plan->n_replicas; i++)
-        for (guint s = 0; s < input->plan->replicas[i].n_stages; s++)
-            need_stage(needs, input, costs, &input->plan->replicas[i], s);
+    for (guint i = 0; i < input->plan->n_replicas; i++) {
+        const ReplicaPlan *replica = &input->plan->replicas[i];
+        for (guint s = 0; s < replica->n_stages; s++)
+            if (is_new_stage(seen, replica, s))
+                need_stage(needs, input, costs, replica, s);
+    }
     for (guint i = 0; i < needs->len; i++) {
         const Need *need = &g_array_index(needs, Need, i);
         if (!cost_points_tables(&need->key, need->most, input->platform, keys, error))

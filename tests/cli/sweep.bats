@@ -89,7 +89,7 @@ split=(--vary policy.colocated.tp=1,2 --vary policy.colocated.slots=2:16:2)
 }
 
 @test "interrupted it keeps what is done, hears out what is under way, and says so" {
-    cp "$pbd" long.yaml
+    sed "s/requests: 40/requests: 4000/" "$colocated" >long.yaml
     "$INFERGRID" sweep long.yaml --vary seed=1:400:1 -j 2 --store store >out 2>err 3>&- &
     pid=$!
     for _ in {1..200}; do
@@ -169,7 +169,7 @@ split=(--vary policy.colocated.tp=1,2 --vary policy.colocated.slots=2:16:2)
 }
 
 @test "a worker that is killed is told, and the others go on" {
-    cp "$pbd" long.yaml
+    sed "s/requests: 40/requests: 4000/" "$colocated" >long.yaml
     "$INFERGRID" sweep long.yaml --vary seed=1:12:1 -j 1 --store store >out 2>err 3>&- &
     pid=$!
     for _ in {1..400}; do
