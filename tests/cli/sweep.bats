@@ -89,7 +89,7 @@ split=(--vary policy.colocated.tp=1,2 --vary policy.colocated.slots=2:16:2)
 }
 
 @test "interrupted it keeps what is done, hears out what is under way, and says so" {
-    sed "s/requests: 40/requests: 4000/" "$colocated" >long.yaml
+    sed 's/requests: 40/requests: 4000/' "$colocated" >long.yaml
     "$INFERGRID" sweep long.yaml --vary seed=1:400:1 -j 2 --store store >out 2>err 3>&- &
     pid=$!
     for _ in {1..200}; do
@@ -169,13 +169,18 @@ split=(--vary policy.colocated.tp=1,2 --vary policy.colocated.slots=2:16:2)
 }
 
 @test "a worker that is killed is told, and the others go on" {
-    sed "s/requests: 40/requests: 4000/" "$colocated" >long.yaml
+    sed 's/requests: 40/requests: 4000/' "$colocated" >long.yaml
     "$INFERGRID" sweep long.yaml --vary seed=1:12:1 -j 1 --store store >out 2>err 3>&- &
     pid=$!
     for _ in {1..400}; do
         if [ "$(records store)" -gt 0 ]; then
             child=$(tr ' ' '\n' <"/proc/$pid/task/$pid/children" | head -n 1)
-            [ -n "$child" ] && kill -SEGV "$child" && break
+            [ -n "$child" ] && kill -STOP "$child" 2>kill.err || continue
+            # one that has just ended is still there, but cannot be harmed
+            while state=$(cut -d ' ' -f 3 "/proc/$child/stat" 2>>kill.err) && [[ $state = [RSD] ]]; do
+                sleep 0.001
+            done
+            [ "$state" = T ] && kill -SEGV "$child" && kill -CONT "$child" && break
         fi
         sleep 0.01
     done
