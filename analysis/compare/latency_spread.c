@@ -1,16 +1,11 @@
 #include "analysis/compare/latency_spread.h"
 
+#include "analysis/output/double_order.h"
 #include <math.h>
 
 #define STEPS_MAX 800 /* of a curve; more would not be seen */
 #define WIDE 30       /* a logarithmic axis from this ratio of the largest to a small value, */
 #define LONG_TAIL 5   /* or to what 95 % do not exceed */
-
-static int compare_doubles(const void *left, const void *right) {
-    double a = *(const double *)left, b = *(const double *)right;
-
-    return (a > b) - (a < b);
-}
 
 static GArray *values_of(const GArray *requests, guint kind) {
     GArray *values = g_array_new(FALSE, FALSE, sizeof(double));
@@ -20,7 +15,7 @@ static GArray *values_of(const GArray *requests, guint kind) {
         if (row->completed && !isnan(row->latencies_s[kind]))
             g_array_append_val(values, row->latencies_s[kind]);
     }
-    g_array_sort(values, compare_doubles);
+    g_array_sort(values, double_order);
     return values;
 }
 

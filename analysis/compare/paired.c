@@ -1,5 +1,6 @@
 #include "analysis/compare/paired.h"
 
+#include "analysis/output/double_order.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -43,12 +44,6 @@ static char *unlike(const Pair *pair, gboolean closed_loop) {
                            a->arrival_s, b->arrival_s);
 }
 
-static int compare_doubles(const void *left, const void *right) {
-    double a = *(const double *)left, b = *(const double *)right;
-
-    return (a > b) - (a < b);
-}
-
 /* Of values in ascending order, linear between neighbours at rank q(n − 1). */
 static double quantile(const GArray *sorted, double q) {
     double place = q * (sorted->len - 1);
@@ -67,7 +62,7 @@ static PairedLatency latency_of_differences(GArray *differences) {
 
     if (differences->len == 0)
         return latency;
-    g_array_sort(differences, compare_doubles);
+    g_array_sort(differences, double_order);
     for (guint i = 0; i < differences->len; i++) {
         double difference = g_array_index(differences, double, i);
         latency.faster += difference < 0;

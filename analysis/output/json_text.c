@@ -13,8 +13,10 @@ char *json_text_end(JsonText *json) {
 }
 
 void json_text_quote(GString *out, const char *text) {
+    g_autofree char *valid = g_utf8_validate(text, -1, NULL) ? NULL : g_utf8_make_valid(text, -1);
+
     g_string_append_c(out, '"');
-    for (const char *c = text; *c != '\0'; c++) {
+    for (const char *c = valid == NULL ? text : valid; *c != '\0'; c++) {
         if (*c == '"' || *c == '\\')
             g_string_append_printf(out, "\\%c", *c);
         else if ((guchar)*c < 0x20)

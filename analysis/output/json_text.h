@@ -25,7 +25,8 @@ void json_text_null(JsonText *json, const char *key);
 /* A value that is JSON already. */
 void json_text_raw(JsonText *json, const char *key, const char *value);
 
-/* Appends 'text' in quotes, escaped as JSON asks. */
+/* Appends 'text' in quotes, escaped as JSON asks. Bytes that are no UTF-8, as names of files may
+ * have, become U+FFFD. */
 void json_text_quote(GString *out, const char *text);
 
 #endif

@@ -1,6 +1,7 @@
 /* What WaferLLM says of its figures 9 and 10, whose plotted values are not published, against
  * simulated products over 360 × 360 to 720 × 720 cores. */
 #include "analysis/operators/mesh_run.h"
+#include "analysis/output/double_order.h"
 #include "analysis/reproduce/reproduction_tables.h"
 #include "workloads/input_error.h"
 #include <math.h>
@@ -111,12 +112,6 @@ static Found growth(const Figure *figure,
     return found;
 }
 
-static gint compare_doubles(gconstpointer a, gconstpointer b) {
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* Of the other kinds over the paper's own, on the largest grid, over sizes; their median decides.
  */
 static Found over_own(const Figure *figure,
@@ -130,7 +125,7 @@ static Found over_own(const Figure *figure,
             double gain = of(figure, kind, size, grid) / of(figure, 0, size, grid);
             g_array_append_val(gains, gain);
         }
-    g_array_sort(gains, compare_doubles);
+    g_array_sort(gains, double_order);
     guint n = gains->len;
     return (Found){
         g_array_index(gains, double, 0), g_array_index(gains, double, n - 1),

@@ -1,5 +1,6 @@
 #include "analysis/reproduce/reproduction.h"
 
+#include "analysis/output/double_order.h"
 #include <math.h>
 #include <string.h>
 
@@ -104,12 +105,6 @@ void reproduction_judge(Reproduction *reproduction) {
 
 /* --- errors */
 
-static gint compare_doubles(gconstpointer a, gconstpointer b) {
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* Adds the magnitudes of those predicted cells that belong to the summary. */
 static void collect(const ErrorSummary *summary, const Reproduction *reproduction,
                     GArray *magnitudes) {
@@ -129,7 +124,7 @@ static void summarise(ErrorSummary *summary, GArray *magnitudes) {
     summary->median = summary->worst = NAN;
     if (n == 0)
         return;
-    g_array_sort(magnitudes, compare_doubles);
+    g_array_sort(magnitudes, double_order);
     summary->worst = g_array_index(magnitudes, double, n - 1);
     summary->median = (g_array_index(magnitudes, double, (n - 1) / 2) +
                        g_array_index(magnitudes, double, n / 2)) /

@@ -1,32 +1,23 @@
 /* Reproductions as CSV and JSON. */
 #include "analysis/reproduce/reproduction_text.h"
 
+#include "analysis/output/csv_text.h"
 #include "analysis/output/json_text.h"
-#include "analysis/output/number_text.h"
-#include <math.h>
-#include <string.h>
 
 /* --- CSV */
 
-/* In quotes where it has a comma or quotes. */
+/* A cell behind others; NULL: an empty one. */
 static void append_words(GString *out, const char *words) {
-    if (words == NULL || strpbrk(words, ",\"") == NULL) {
-        g_string_append_printf(out, ",%s", words == NULL ? "" : words);
-        return;
-    }
-    g_auto(GStrv) parts = g_strsplit(words, "\"", -1);
-    g_autofree char *doubled = g_strjoinv("\"\"", parts);
-    g_string_append_printf(out, ",\"%s\"", doubled);
+    g_string_append_c(out, ',');
+    csv_text_cell(out, words == NULL ? "" : words);
 }
 
 static void append_number(GString *out, double value, gboolean oom) {
-    char text[NUMBER_TEXT_MAX];
-
     g_string_append_c(out, ',');
     if (oom)
         g_string_append(out, "OOM");
-    else if (!isnan(value))
-        g_string_append_len(out, text, number_text_shortest(text, value) - text);
+    else
+        csv_text_number(out, value);
 }
 
 static void append_cell(GString *out, const char *table, const ReproducedCell *cell) {

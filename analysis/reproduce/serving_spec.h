@@ -31,7 +31,7 @@
 #include "workloads/yaml_reader.h"
 
 typedef enum {
-    MEASURE_THROUGHPUT,  /* generated tokens a second of the whole run */
+    MEASURE_THROUGHPUT,  /* generated tokens/s, in the steady state where one is cut */
     MEASURE_DECODE_RATE, /* 1 / mean TPOT */
     MEASURE_PROMPT_RATE, /* a request's prompt tokens / mean TTFT */
     MEASURE_OUTPUT_RATE, /* a request's output tokens / mean E2E */

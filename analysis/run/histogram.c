@@ -1,5 +1,6 @@
 #include "analysis/run/histogram.h"
 
+#include "analysis/output/double_order.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -103,11 +104,6 @@ double histogram_max(const Histogram *histogram) {
     return histogram->count > 0 ? histogram->max : 0;
 }
 
-static int compare_doubles(const void *left, const void *right) {
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
 /* The middle of the bucket that holds the value of 'rank' (from 0) in ascending order. */
 static double bucket_value(const Histogram *histogram, guint64 rank) {
     if (rank == 0)
@@ -131,7 +127,7 @@ static double ranked_value(const Histogram *histogram, guint64 rank) {
 static void sort_values(Histogram *histogram) {
     if (histogram->values == NULL || histogram->sorted)
         return;
-    qsort(histogram->values, histogram->count, sizeof(double), compare_doubles);
+    qsort(histogram->values, histogram->count, sizeof(double), double_order);
     histogram->sorted = TRUE;
 }
 
