@@ -169,7 +169,7 @@
     if (item.x.log) return {min: 0.8 * low, max: 1.25 * high};
     const pad = high > low ? 0.03 * (high - low) : Math.abs(high) * 0.1 || 1;
     const lines = item.series.every((series) => ['line', 'dashed', 'area'].includes(series.style));
-    return {min: item.x.zero ? 0 : Math.max(low - pad, low >= 0 ? 0 : -Infinity), max: lines ? high : high + pad};
+    return {min: item.x.zero ? 0 : Math.max(low - pad, low >= 0 ? 0 : -Infinity), max: lines && high > low ? high : high + pad};
   }
   function xAxis(item) {
     const style = axisStyle();
@@ -191,7 +191,7 @@
     return Object.assign(style, {
       type: 'value', name: axisName(axis), nameLocation: 'end', nameGap: marksOnX(item).length ? 24 : 10, scale: !axis.zero,
       axisLine: Object.assign(style.axisLine, {onZero: false}),
-      nameTextStyle: Object.assign(style.nameTextStyle, {align: right ? 'right' : 'left', padding: right ? [0, -30, 0, 0] : [0, 0, 0, -34]}),
+      nameTextStyle: Object.assign(style.nameTextStyle, {align: right ? 'right' : 'left', padding: right ? [0, -20, 0, 0] : [0, 0, 0, -20]}),
       position: right ? 'right' : 'left', splitNumber: 4,
       splitLine: right ? {show: false} : style.splitLine,
       min: axis.zero ? 0 : undefined,

@@ -124,9 +124,9 @@ char *report_phases_json(const ReportPhases *phases, double end_s) {
     g_array_sort(sorted, by_id);
     g_autofree char *slices = slices_text(sorted, tick_s);
     g_autofree char *summary = g_strdup_printf(
-        "%u of %" G_GUINT64_FORMAT " completed requests, evenly spread, in the order of their "
-        "arrival: how long each waited, was in prefill, and decoded.",
-        sorted->len, phases->completed);
+        "%u of %" G_GUINT64_FORMAT " completed requests%s, in the order of their arrival: how long "
+        "each waited, was in prefill, and decoded.",
+        sorted->len, phases->completed, sorted->len < phases->completed ? ", evenly spread" : "");
     JsonText json = json_text_new();
     json_text_open(&json, NULL, '{');
     json_text_string(&json, "kind", "timeline");

@@ -67,19 +67,12 @@ static void add_timeline(ReportPage *page, const ReportRun *run, double end_s) {
         report_page_item(page, phases);
 }
 
-static char *subtitle_of(const Experiment *experiment) {
-    return g_strdup_printf("%u of %u %s, %s grain, seed %" G_GUINT64_FORMAT,
-                           experiment->plan->clusters_used, platform_clusters(experiment->platform),
-                           experiment->policy->mode == MODE_WAFER ? "wafers" : "clusters",
-                           summary_grain_name(experiment->policy->grain), experiment->seed);
-}
-
 gboolean report_run_write(ReportRun *run, const SummaryInput *summary, const char *path,
                           GError **error) {
     const Experiment *experiment = summary->experiment;
     double end_s = summary->ledger->end_s;
     g_autofree char *title = summary_plan_line(experiment);
-    g_autofree char *subtitle = subtitle_of(experiment);
+    g_autofree char *subtitle = summary_extent_line(experiment);
     g_autofree char *resolved = experiment_write(experiment);
     g_autoptr(ReportPage) page = report_page_new(title, subtitle);
     if (!timeline_finish(run->timeline, end_s, error))
@@ -92,7 +85,9 @@ gboolean report_run_write(ReportRun *run, const SummaryInput *summary, const cha
     add_timeline(page, run, end_s);
     report_run_tables(page, summary);
     report_page_section(page, "experiment", "Experiment",
-                        "The same bytes come of it again: infergrid simulate takes this file.");
+                        summary->outcome == OUTCOME_FINISHED
+                            ? "The same bytes come of it again: infergrid simulate takes this file."
+                            : "What was to be simulated: infergrid simulate takes this file.");
     report_page_text(page, "experiment.yaml, resolved", resolved);
     return report_page_write(page, path, error);
 }

@@ -59,6 +59,8 @@ static void add_curve(ReportChart *chart, const char *name, Histogram *histogram
     guint64 n = histogram_count(histogram);
     guint points = (guint)MIN(n, CURVE_POINTS);
     report_chart_series(chart, name, style, colour);
+    if (points == 1) /* a line all the same */
+        report_chart_point(chart, histogram_quantile(histogram, 0), 0, NULL);
     for (guint i = 0; i < points; i++) {
         double share = points > 1 ? (double)i / (points - 1) : 1;
         if (i + 1 == points)

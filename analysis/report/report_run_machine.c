@@ -62,7 +62,8 @@ static void add_busy(ReportPage *page, const SummaryInput *input, const ReportSe
     const Plan *plan = input->experiment->plan;
     guint pools = input->ledger->n_pools;
     gboolean singly = pools > 1 && pools <= POOLS_SHOWN_MAX;
-    ReportChart *chart = report_chart_new("busy", "Busy clusters", REPORT_TIME_AXIS,
+    g_autofree char *title = g_strdup_printf("Busy %s", REPORT_ELEMENTS(input));
+    ReportChart *chart = report_chart_new("busy", title, REPORT_TIME_AXIS,
                                           REPORT_AXIS_FROM_ZERO("busy", REPORT_UNIT_PERCENT));
     GString *words = g_string_new(NULL);
     for (ReplicaRole role = 0; role < N_ROLES; role++)
@@ -201,6 +202,8 @@ static void add_rates(ReportPage *page, const Ledger *ledger, const ReportSeries
     g_autofree char *text = units_format_brief(most, DIMENSION_BYTES_PER_S);
     report_chart_summary(chart, "At most %s at once for one purpose, %s.", text,
                          purposes[busiest].name);
+    report_chart_note(chart, "Counted when a transfer begins; all-reduces within a step, when the "
+                             "step ends.");
     report_page_chart(page, chart);
 }
 
@@ -227,7 +230,8 @@ static void add_power(ReportPage *page, const SummaryInput *input, const ReportS
     double rest_watts = (joules - busy_joules) / end_s;
     ReportChart *chart = report_chart_new("power", "Power", REPORT_TIME_AXIS,
                                           REPORT_AXIS_FROM_ZERO("power", REPORT_UNIT_WATTS));
-    report_chart_series(chart, "idle clusters and nodes", REPORT_AREA, "waiting");
+    g_autofree char *rest = g_strdup_printf("idle %s and nodes", REPORT_ELEMENTS(input));
+    report_chart_series(chart, rest, REPORT_AREA, "waiting");
     for (guint i = 1; i < report_series_count(series); i++)
         report_chart_point(chart, report_series_middle_s(series, i), rest_watts, NULL);
     report_chart_series(chart, "computing above idle", REPORT_AREA, "prefill");

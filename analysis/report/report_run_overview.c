@@ -50,6 +50,7 @@ void report_run_overview(ReportPage *page, const SummaryInput *input) {
     g_autofree char *completed = g_strdup_printf("%" G_GUINT64_FORMAT, ledger->completed);
     g_autofree char *arrived =
         g_strdup_printf("of %" G_GUINT64_FORMAT " that arrived", ledger->arrived);
+    g_autofree char *cost = g_strdup_printf("%s times hours", REPORT_ELEMENTS(input));
     report_page_section(page, "overview", "Overview", NULL);
     add_outcome_tile(page, input->outcome);
     add_tile(page, outcome.figures, FIGURE_THROUGHPUT, "Throughput", span);
@@ -62,7 +63,7 @@ void report_run_overview(ReportPage *page, const SummaryInput *input) {
     add_tile(page, outcome.figures, FIGURE_TTFT_P99, "TTFT, 99th percentile", "to the first token");
     add_tile(page, outcome.figures, FIGURE_TPOT_P99, "TPOT, 99th percentile", "a token after it");
     add_tile(page, outcome.figures, FIGURE_ENERGY_PER_TOKEN, "Energy", "a generated token");
-    add_tile(page, outcome.figures, FIGURE_COST, "Cost", "clusters times hours");
+    add_tile(page, outcome.figures, FIGURE_COST, "Cost", cost);
     outcome_clear(&outcome);
 }
 

@@ -16,6 +16,9 @@ void report_run_load(ReportPage *page, const SummaryInput *input, const ReportSe
 /* Busy shares, memory, network and power over time. */
 void report_run_machine(ReportPage *page, const SummaryInput *input, const ReportSeries *series);
 
+/* What the machine is made of, in plural: "clusters", "wafers" or "GPUs". */
+#define REPORT_ELEMENTS(INPUT) platform_elements_name((INPUT)->experiment->platform->kind, 0)
+
 /* An axis of simulated time. */
 #define REPORT_TIME_AXIS REPORT_AXIS_FROM_ZERO("simulated time", REPORT_UNIT_SECONDS)
 

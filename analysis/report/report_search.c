@@ -193,10 +193,12 @@ static void add_others(ReportPage *page, const SearchReport *report) {
 gboolean report_search_write(const SearchReport *report, const char *best, const char *path,
                              GError **error) {
     const Experiment *base = campaign_base(report->setup->campaign);
+    guint clusters = platform_clusters(base->platform);
     g_autofree char *title = g_strdup_printf("Search of plans: %s", report->experiment);
-    g_autofree char *subtitle = g_strdup_printf(
-        "%s on %u clusters of %s, method %s", base->model->name, platform_clusters(base->platform),
-        base->platform->name, search_method_names.names[report->setup->method]);
+    g_autofree char *subtitle =
+        g_strdup_printf("%s on %u %s of %s, method %s", base->model->name, clusters,
+                        platform_elements_name(base->platform->kind, clusters),
+                        base->platform->name, search_method_names.names[report->setup->method]);
     g_autoptr(ReportPage) page = report_page_new(title, subtitle);
     add_overview(page, report);
     report_page_section(page, "plans", "Plans", "Point at a plan to see its settings and figures.");

@@ -30,3 +30,9 @@ contains() {
         return 1
     }
 }
+
+# Skips the test where the program was built without reports, which it says before anything else.
+needs_reports() {
+    ! "$INFERGRID" simulate "$pbd" --report none 2>&1 | grep -q 'built without reports' ||
+        skip 'built without reports'
+}

@@ -1,13 +1,7 @@
 #!/usr/bin/env bats
-# --report: one page for people, held against the figures of the same run and opened in a browser.
+# --report: one page for people, held against the figures of the same run.
 bats_require_minimum_version 1.5.0
 load common
-
-needs_reports() {
-    "$INFERGRID" simulate --quiet "$pbd" --report probe.html >/dev/null 2>&1 ||
-        skip 'built without reports'
-    rm -f probe.html
-}
 
 @test "a report is one file, the same bytes each time, and changes nothing of the run" {
     needs_reports
@@ -48,22 +42,32 @@ needs_reports() {
     equal "$stderr" "infergrid plan: option '--report': 'folder.html' is a folder"
 }
 
-@test "in a browser: all is drawn, nothing fetched, nothing overflows, by keyboard and in the dark" {
+# The title of the chart of busy time, what idles, and the line below the title.
+machine_of() {
+    python3 - "$1" <<'PYTHON'
+import json, pathlib, re, sys
+page = pathlib.Path(sys.argv[1]).read_text(encoding="utf-8")
+data = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL).group(1))
+items = {item["id"]: item for section in data["sections"] for item in section["items"] if "id" in item}
+print(items["busy"]["title"], items["power"]["series"][0]["name"], data["subtitle"].split(",")[0], sep="; ")
+PYTHON
+}
+
+@test "machines are told by what they are made of" {
     needs_reports
-    command -v node >/dev/null || skip 'node is not here (see .ci/setup)'
-    chromium=$(command -v chromium) || skip 'chromium is not here (see .ci/setup --all)'
-    reports=$INFERGRID_SOURCE/analysis/report
-    [ -d "$reports/node_modules/playwright-core" ] ||
-        skip 'playwright-core is not here (see .ci/setup --all)'
-    "$INFERGRID" simulate --quiet demo --report demo.html >/dev/null
-    "$INFERGRID" sweep --quiet "$pbd" --vary policy.decode.slots=2,4,8 --report sweep.html >/dev/null
-    small=(--set workload.synthetic.requests=32 --set workload.synthetic.output.tokens=16)
-    "$INFERGRID" search --quiet closed_batch "${small[@]}" --report search.html >/dev/null
-    "$INFERGRID" plan --quiet planning --target 'ttft_p99 <= 30 s' --sizes 8:16:8 \
-        --load-scale 1,2 --report plan.html >/dev/null
-    "$INFERGRID" simulate --quiet demo -o first >/dev/null
-    "$INFERGRID" simulate --quiet colocated -o second >/dev/null
-    "$INFERGRID" compare first second --report compare.html >/dev/null
-    node "$INFERGRID_SOURCE/tests/report/page.mjs" "$reports" "$chromium" \
-        demo.html sweep.html search.html plan.html compare.html
+    for experiment in wafer_tokens sglang tiny_tokens; do
+        "$INFERGRID" simulate --quiet "$experiment" --report "$experiment.html" >/dev/null
+    done
+    equal "$(machine_of wafer_tokens.html)" 'Busy wafers; idle wafers and nodes; 1 of 1 wafer'
+    equal "$(machine_of sglang.html)" 'Busy GPUs; idle GPUs and nodes; 8 of 16 GPUs'
+    equal "$(machine_of tiny_tokens.html)" 'Busy clusters; idle clusters and nodes; 7 of 32 clusters'
+}
+
+@test "a folder whose name is no UTF-8 is told, and its JSON is JSON" {
+    needs_reports
+    folder=$'r\xff'
+    "$INFERGRID" simulate --quiet tiny_tokens -o "$folder" >/dev/null
+    "$INFERGRID" compare "$folder" "$folder" --json --report page.html >out.json
+    equal "$(jq -r '.folders[0].path' out.json)" $'r\uFFFD'
+    iconv -f UTF-8 -t UTF-8 page.html >/dev/null
 }

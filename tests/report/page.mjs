@@ -13,8 +13,8 @@ const args = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run
   '--disable-background-networking', '--disable-component-update', '--disable-sync'];
 
 // What a chart's canvas shows, and whether that is more than axes and labels: without its series it
-// looks otherwise.
-// What was asked for is drawn before it is looked at, however late the browser would draw it.
+// looks otherwise. What was asked for is drawn before it is looked at, however late the browser
+// would draw it.
 const ink = (index) => {
   const chart = globalThis.infergridReport.charts[index];
   chart.instance.getZr().flush();
@@ -52,6 +52,23 @@ async function checkWidth(page, width) {
   const wide = await page.evaluate(() => [...document.querySelectorAll('.card, .tile')]
     .filter((box) => box.scrollWidth > box.clientWidth + 1).map((box) => box.id || box.textContent.slice(0, 40)));
   assert.deepEqual(wide, [], `${width}: boxes that overflow`);
+}
+
+// Texts of a chart that stand beyond its edges, where nobody reads them whole.
+const cutTexts = (index) => {
+  const { instance } = globalThis.infergridReport.charts[index];
+  const zr = instance.getZr();
+  zr.flush();
+  return zr.storage.getDisplayList(true).filter((one) => one.style && one.style.text && !one.ignore && !one.invisible)
+    .filter((one) => {
+      const box = one.getBoundingRect().clone();
+      if (one.transform) box.applyTransform(one.transform);
+      return box.x < -1 || box.x + box.width > instance.getWidth() + 1;
+    }).map((one) => one.style.text);
+};
+
+async function checkTexts(page, charts, width) {
+  for (let i = 0; i < charts; i++) assert.deepEqual(await page.evaluate(cutTexts, i), [], `${width}: texts of chart ${i} that are cut off`);
 }
 
 async function checkNames(page) {
@@ -118,11 +135,13 @@ async function checkFile(context, file) {
   await page.keyboard.press('Tab');
   assert.equal(await page.evaluate(() => document.activeElement.className), 'skip');
   for (let i = 0; i < charts; i++) assert.ok(await page.evaluate(isDrawn, i), `chart ${i} of ${file} is drawn`);
+  await checkTexts(page, charts, 1280);
   await checkNames(page);
   await checkLegends(page);
   await checkZoom(page);
   await checkTables(page);
   await checkWidth(page, 390);
+  await checkTexts(page, charts, 390);
   await checkThemes(page);
   assert.deepEqual(faults, []);
   await page.close();
