@@ -97,6 +97,13 @@ Experiment *campaign_experiment(const Campaign *campaign, const char *const *ove
     return experiment_load_beside(campaign->base, setup->path, all, error);
 }
 
+char *campaign_experiment_text(const Campaign *campaign, const char *const *overrides,
+                               GError **error) {
+    g_autoptr(Experiment) experiment = campaign_experiment(campaign, overrides, error);
+
+    return experiment == NULL ? NULL : experiment_write(experiment);
+}
+
 OpCosts *campaign_costs(Campaign *campaign, const Experiment *experiment, GError **error) {
     return experiment_run_costs(experiment, campaign->setup.quiet, campaign->memo, error);
 }

@@ -69,9 +69,13 @@ gboolean campaign_run_rounds(Campaign *campaign, const CampaignRounds *rounds, c
 /* TRUE for a run that falls to another shard and is not in the store. */
 gboolean campaign_run_is_elsewhere(const CampaignRun *run);
 /* In this process, the experiment of a run with these overrides (may be NULL) on top of the
- * campaign's, and its operators' times, with all that the campaign knows of both. Caller frees. */
+ * campaign's, and its operators' times, with all that the campaign knows of both. Caller frees
+ * all of them. */
 Experiment *campaign_experiment(const Campaign *campaign, const char *const *overrides,
                                 GError **error);
+/* … written out, so that `infergrid simulate` runs it to the same figures. NULL on error. */
+char *campaign_experiment_text(const Campaign *campaign, const char *const *overrides,
+                               GError **error);
 OpCosts *campaign_costs(Campaign *campaign, const Experiment *experiment, GError **error);
 
 #endif

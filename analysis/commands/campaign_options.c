@@ -1,5 +1,7 @@
 #include "analysis/commands/campaign_options.h"
 
+#include "analysis/output/gnuplot.h"
+#include "analysis/report/report_page.h"
 #include "workloads/input_error.h"
 #include "workloads/units.h"
 #include <string.h>
@@ -57,4 +59,23 @@ gboolean campaign_options_read(const CampaignOptions *options, const char *who,
     g_set_error(error, INPUT_ERROR, INPUT_ERROR_CONFLICT, "%s: option '--shard' needs '--store'",
                 who);
     return FALSE;
+}
+
+gboolean campaign_output_is_right(const CampaignOutput *output, gboolean plot, const char *who,
+                                  GError **error) {
+    const char *alone = plot ? "plot" : output->force ? "force" : NULL;
+
+    if (alone != NULL && output->folder == NULL) {
+        g_set_error(error, INPUT_ERROR, INPUT_ERROR_CONFLICT, "%s: option '--%s' needs '--output'",
+                    who, alone);
+        return FALSE;
+    }
+    return (!plot || gnuplot_possible("plot.svg", "--plot", who, error)) &&
+           (output->report == NULL || report_possible(output->report, who, error));
+}
+
+gboolean campaign_output_open(const CampaignOutput *output, OutputFolder **folder, GError **error) {
+    if (output->folder != NULL)
+        *folder = output_folder_open(output->folder, output->force, error);
+    return output->folder == NULL || *folder != NULL;
 }

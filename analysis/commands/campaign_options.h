@@ -4,12 +4,19 @@
 
 #include "analysis/campaign/campaign.h"
 #include "analysis/options.h"
+#include "analysis/output/output_folder.h"
 
 typedef struct CampaignOptions {
     char **overrides;
     char *store, *workers, *timeout, *shard;
     gboolean quiet;
 } CampaignOptions;
+
+/* Where their answer goes beside standard output. */
+typedef struct CampaignOutput {
+    char *folder, *report; /* NULL: none */
+    gboolean force;
+} CampaignOutput;
 
 /* Their rows of a table, for a struct 'Type' that has them as a member; without a shard for
  * commands whose runs depend on the outcomes of others. */
@@ -58,5 +65,11 @@ typedef struct CampaignOptions {
  * an INPUT_ERROR for numbers that are none. */
 gboolean campaign_options_read(const CampaignOptions *options, const char *who,
                                CampaignSetup *setup, GError **error);
+
+/* Whether pictures ('plot'), --force and --report can be, before anything runs: INPUT_ERRORs. */
+gboolean campaign_output_is_right(const CampaignOutput *output, gboolean plot, const char *who,
+                                  GError **error);
+/* Opens the folder of --output; '*folder' stays NULL where none was asked for. Caller frees. */
+gboolean campaign_output_open(const CampaignOutput *output, OutputFolder **folder, GError **error);
 
 #endif

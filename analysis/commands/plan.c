@@ -2,10 +2,7 @@
 #include "analysis/commands/campaign_options.h"
 #include "analysis/commands/catalogue.h"
 #include "analysis/commands/plan_options.h"
-#include "analysis/output/gnuplot.h"
-#include "analysis/output/output_folder.h"
 #include "analysis/report/report_capacity.h"
-#include "analysis/report/report_page.h"
 #include "workloads/input_error.h"
 #include <stdio.h>
 #include <string.h>
@@ -42,8 +39,6 @@ static gboolean usage_is_right(const PlanOptions *options, GError **error) {
         gboolean wrong;
         const char *message;
     } rules[] = {
-        {options->plot && options->output == NULL, "option '--plot' needs '--output'"},
-        {options->force && options->output == NULL, "option '--force' needs '--output'"},
         {options->search && !options->max_rate, "option '--search' needs '--max-rate'"},
         {options->max_rate && options->sizes != NULL,
          "option '--max-rate' is about the experiment's own machine: '--sizes' has no place"},
@@ -56,8 +51,7 @@ static gboolean usage_is_right(const PlanOptions *options, GError **error) {
     for (gsize i = 0; i < G_N_ELEMENTS(rules); i++)
         if (rules[i].wrong)
             return conflict(error, rules[i].message);
-    return (!options->plot || gnuplot_possible("plot.svg", "--plot", "infergrid plan", error)) &&
-           (options->report == NULL || report_possible(options->report, "infergrid plan", error));
+    return campaign_output_is_right(&options->output, options->plot, "infergrid plan", error);
 }
 
 /* A rate is needed where loads are the question. */
@@ -88,11 +82,8 @@ static gboolean prepare(PlanJob *job, GError **error) {
         return FALSE;
     if (!options->campaign.quiet)
         experiment_print_warnings(base);
-    if (options->output != NULL) {
-        job->folder = output_folder_open(options->output, options->force, error);
-        if (job->folder == NULL)
-            return FALSE;
-    }
+    if (!campaign_output_open(&options->output, &job->folder, error))
+        return FALSE;
     job->campaign = campaign_new(setup, error);
     return job->campaign != NULL;
 }
@@ -110,10 +101,8 @@ static gboolean run(PlanJob *job, GError **error) {
 /* The experiment of the chosen plan, to be simulated as it stands. Caller frees; NULL on error. */
 static char *best_experiment(const PlanJob *job, GError **error) {
     const CapacityPoint *chosen = job->capacity->chosen;
-    g_autoptr(Experiment) experiment =
-        campaign_experiment(job->campaign, (const char *const *)chosen->settings, error);
 
-    return experiment == NULL ? NULL : experiment_write(experiment);
+    return campaign_experiment_text(job->campaign, (const char *const *)chosen->settings, error);
 }
 
 static gboolean best_write(const PlanJob *job, GError **error) {
@@ -128,7 +117,7 @@ static gboolean page_write(const PlanJob *job, const CapacityReport *report, GEr
     g_autofree char *best = any ? best_experiment(job, error) : NULL;
 
     return (best != NULL || !any) &&
-           report_capacity_write(report, best, job->options->report, error);
+           report_capacity_write(report, best, job->options->output.report, error);
 }
 
 typedef gboolean (*Draw)(const CapacityReport *report, const char *path, GError **error);
@@ -177,7 +166,7 @@ static int report(const PlanJob *job) {
         (!tables_write(job, &report, &error) || !best_write(job, &error) ||
          !plots_write(job, &report, &error) || !output_folder_commit(job->folder, &error)))
         return catalogue_fail(error);
-    if (job->options->report != NULL && !page_write(job, &report, &error))
+    if (job->options->output.report != NULL && !page_write(job, &report, &error))
         return catalogue_fail(error);
     g_autofree char *text =
         job->options->json ? capacity_report_json(&report) : capacity_report_text(&report);
@@ -222,10 +211,11 @@ static const Option options[] = {
     {"knee", 0, OPTION_TEXT, AT(knee), "SHARE", "1 %",
      "the knee is the size behind which goodput gains less than this"},
     CAMPAIGN_OPTIONS_WHOLE(PlanOptions, campaign),
-    {"output", 'o', OPTION_DIRECTORY, AT(output), "DIR", "none",
+    {"output", 'o', OPTION_DIRECTORY, AT(output.folder), "DIR", "none",
      "write plan.json, sizes.csv, headroom.csv and best.yaml into DIR, which must not exist"},
-    {"force", 'f', OPTION_FLAG, AT(force), NULL, "off", "replace DIR when it holds such files"},
-    {"report", 0, OPTION_TEXT, AT(report), "FILE.html", "none",
+    {"force", 'f', OPTION_FLAG, AT(output.force), NULL, "off",
+     "replace DIR when it holds such files"},
+    {"report", 0, OPTION_TEXT, AT(output.report), "FILE.html", "none",
      "write one page that opens in any browser, without network: the capacity curve, the headroom "
      "and what holds it back"},
     {"plot", 'p', OPTION_FLAG, AT(plot), NULL, "off",

@@ -10,8 +10,8 @@ typedef struct PlanOptions {
     char **targets;
     char *units, *sizes, *loads, *method, *seeds, *knee;
     CampaignOptions campaign;
-    char *output, *report;
-    gboolean max_rate, search, plot, force, json;
+    CampaignOutput output;
+    gboolean max_rate, search, plot, json;
 } PlanOptions;
 
 /* The targets as limits, and the figures that plans are tried by: the targets' own, then

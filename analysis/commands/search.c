@@ -1,8 +1,5 @@
 #include "analysis/commands/campaign_options.h"
 #include "analysis/commands/catalogue.h"
-#include "analysis/output/gnuplot.h"
-#include "analysis/output/output_folder.h"
-#include "analysis/report/report_page.h"
 #include "analysis/report/report_search.h"
 #include "analysis/search/search_plot.h"
 #include "analysis/search/search_report.h"
@@ -16,8 +13,8 @@ typedef struct SearchOptions {
     CampaignOptions campaign;
     char *method, *objective;
     char **limits;
-    char *output, *report;
-    gboolean plot, force, json;
+    CampaignOutput output;
+    gboolean plot, json;
 } SearchOptions;
 
 typedef struct SearchJob {
@@ -47,20 +44,7 @@ static void job_clear(SearchJob *job) {
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(SearchJob, job_clear)
 
 static gboolean usage_is_right(const SearchOptions *options, GError **error) {
-    const struct {
-        gboolean given;
-        const char *name;
-    } need_output[] = {{options->plot, "plot"}, {options->force, "force"}};
-
-    for (gsize i = 0; i < G_N_ELEMENTS(need_output); i++) {
-        if (!need_output[i].given || options->output != NULL)
-            continue;
-        g_set_error(error, INPUT_ERROR, INPUT_ERROR_CONFLICT,
-                    "infergrid search: option '--%s' needs '--output'", need_output[i].name);
-        return FALSE;
-    }
-    return (!options->plot || gnuplot_possible("plot.svg", "--plot", "infergrid search", error)) &&
-           (options->report == NULL || report_possible(options->report, "infergrid search", error));
+    return campaign_output_is_right(&options->output, options->plot, "infergrid search", error);
 }
 
 static gboolean method_read(const char *name, SearchMethod fallback, SearchMethod *method,
@@ -106,11 +90,8 @@ static gboolean prepare(SearchJob *job, GError **error) {
         return FALSE;
     if (!options->campaign.quiet)
         experiment_print_warnings(base);
-    if (options->output != NULL) {
-        job->folder = output_folder_open(options->output, options->force, error);
-        if (job->folder == NULL)
-            return FALSE;
-    }
+    if (!campaign_output_open(&options->output, &job->folder, error))
+        return FALSE;
     job->campaign = campaign_new(setup, error);
     return job->campaign != NULL;
 }
@@ -135,9 +116,8 @@ static gboolean run(SearchJob *job, GError **error) {
 static char *best_experiment(const SearchJob *job, GError **error) {
     const Candidate *best = &job->result->candidates[job->result->best];
     g_autofree const char **settings = search_settings(&job->setup, best->point);
-    g_autoptr(Experiment) experiment = campaign_experiment(job->campaign, settings, error);
 
-    return experiment == NULL ? NULL : experiment_write(experiment);
+    return campaign_experiment_text(job->campaign, settings, error);
 }
 
 static gboolean best_write(const SearchJob *job, GError **error) {
@@ -175,7 +155,7 @@ static gboolean page_write(const SearchJob *job, const SearchReport *report, GEr
     g_autofree char *best = job->result->best == NO_CANDIDATE ? NULL : best_experiment(job, error);
 
     return (best != NULL || job->result->best == NO_CANDIDATE) &&
-           report_search_write(report, best, job->options->report, error);
+           report_search_write(report, best, job->options->output.report, error);
 }
 
 /* Broken candidates are told of, one a line; a search that lost any, or found nothing, is not done.
@@ -199,7 +179,7 @@ static int report(const SearchJob *job) {
 
     if (job->folder != NULL && !files_write(job, &report, &error))
         return catalogue_fail(error);
-    if (job->options->report != NULL && !page_write(job, &report, &error))
+    if (job->options->output.report != NULL && !page_write(job, &report, &error))
         return catalogue_fail(error);
     g_autofree char *text =
         job->options->json ? search_report_json(&report) : search_report_table(&report);
@@ -236,10 +216,11 @@ static const Option options[] = {
     {"limit", 0, OPTION_TEXTS, AT(limits), "LIMIT", "none",
      "rank only plans that keep it, such as 'ttft_p99 <= 2 s' or 'goodput >= 99 %'; may stand more "
      "than once"},
-    {"output", 'o', OPTION_DIRECTORY, AT(output), "DIR", "none",
+    {"output", 'o', OPTION_DIRECTORY, AT(output.folder), "DIR", "none",
      "write candidates.csv, search.json and best.yaml into DIR, which must not exist"},
-    {"force", 'f', OPTION_FLAG, AT(force), NULL, "off", "replace DIR when it holds such files"},
-    {"report", 0, OPTION_TEXT, AT(report), "FILE.html", "none",
+    {"force", 'f', OPTION_FLAG, AT(output.force), NULL, "off",
+     "replace DIR when it holds such files"},
+    {"report", 0, OPTION_TEXT, AT(output.report), "FILE.html", "none",
      "write one page that opens in any browser, without network: every candidate with its settings "
      "and figures, and the front"},
     {"plot", 'p', OPTION_FLAG, AT(plot), NULL, "off",

@@ -1,9 +1,6 @@
 #include "analysis/campaign/sweep_plot.h"
 #include "analysis/commands/campaign_options.h"
 #include "analysis/commands/catalogue.h"
-#include "analysis/output/gnuplot.h"
-#include "analysis/output/output_folder.h"
-#include "analysis/report/report_page.h"
 #include "analysis/report/report_sweep.h"
 #include "workloads/input_error.h"
 #include <stdio.h>
@@ -12,9 +9,9 @@ typedef struct SweepOptions {
     char *path;
     CampaignOptions campaign;
     char **vary;
-    char *output, *report;
+    CampaignOutput output;
     char *plot;
-    gboolean force, json;
+    gboolean json;
 } SweepOptions;
 
 typedef struct Sweep {
@@ -43,21 +40,8 @@ static void sweep_clear(Sweep *sweep) {
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Sweep, sweep_clear)
 
 static gboolean usage_is_right(const SweepOptions *options, GError **error) {
-    const struct {
-        gboolean given;
-        const char *name;
-    } need_output[] = {{options->plot != NULL, "plot"}, {options->force, "force"}};
-
-    for (gsize i = 0; i < G_N_ELEMENTS(need_output); i++) {
-        if (!need_output[i].given || options->output != NULL)
-            continue;
-        g_set_error(error, INPUT_ERROR, INPUT_ERROR_CONFLICT,
-                    "infergrid sweep: option '--%s' needs '--output'", need_output[i].name);
-        return FALSE;
-    }
-    return (options->plot == NULL ||
-            gnuplot_possible("plot.svg", "--plot", "infergrid sweep", error)) &&
-           (options->report == NULL || report_possible(options->report, "infergrid sweep", error));
+    return campaign_output_is_right(&options->output, options->plot != NULL, "infergrid sweep",
+                                    error);
 }
 
 /* Everything that can be wrong is found before the first run. */
@@ -76,11 +60,8 @@ static gboolean prepare(Sweep *sweep, GError **error) {
         return FALSE;
     if (!options->campaign.quiet)
         experiment_print_warnings(base);
-    if (options->output != NULL) {
-        sweep->folder = output_folder_open(options->output, options->force, error);
-        if (sweep->folder == NULL)
-            return FALSE;
-    }
+    if (!campaign_output_open(&options->output, &sweep->folder, error))
+        return FALSE;
     sweep->campaign = campaign_new(&sweep->setup, error);
     return sweep->campaign != NULL;
 }
@@ -139,8 +120,8 @@ static int report(const Sweep *sweep) {
 
     if (sweep->folder != NULL && !files_write(sweep, &result, &error))
         return catalogue_fail(error);
-    if (sweep->options->report != NULL &&
-        !report_sweep_write(&result, sweep->options->report, &error))
+    if (sweep->options->output.report != NULL &&
+        !report_sweep_write(&result, sweep->options->output.report, &error))
         return catalogue_fail(error);
     g_autofree char *text = sweep->options->json    ? sweep_report_json(&result)
                             : sweep->folder == NULL ? sweep_report_csv(&result)
@@ -172,12 +153,12 @@ static const Option sweep_options[] = {
      "a key of the experiment and the values that it takes, A,B,C or FROM:TO:STEP; may stand more "
      "than once, and then every combination is run"},
     CAMPAIGN_OPTIONS(SweepOptions, campaign),
-    {"output", 'o', OPTION_DIRECTORY, OPTION_OFFSET(output), "DIR", "print CSV",
+    {"output", 'o', OPTION_DIRECTORY, OPTION_OFFSET(output.folder), "DIR", "print CSV",
      "write sweep.csv and sweep.json into a new folder instead, and plot.svg and plot.pdf with "
      "--plot"},
-    {"force", 'f', OPTION_FLAG, OPTION_OFFSET(force), NULL, "off",
+    {"force", 'f', OPTION_FLAG, OPTION_OFFSET(output.force), NULL, "off",
      "replace the folder of --output if it is there"},
-    {"report", 0, OPTION_TEXT, OPTION_OFFSET(report), "FILE.html", "none",
+    {"report", 0, OPTION_TEXT, OPTION_OFFSET(output.report), "FILE.html", "none",
      "write one page that opens in any browser, without network: every run with its settings and "
      "figures"},
     {"plot", 'p', OPTION_TEXT, OPTION_OFFSET(plot), "X,Y[,SERIES]", "no picture",
