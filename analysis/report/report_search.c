@@ -128,9 +128,9 @@ static void add_count_tile(ReportPage *page, const char *label, guint64 count, c
 }
 
 static void add_regret_tile(ReportPage *page, const SearchReport *report) {
-    double regret = report->rule == NULL
-                        ? NAN
-                        : search_rule_regret(report->rule, report->setup, report->result);
+    if (report->rule == NULL)
+        return;
+    double regret = search_rule_regret(report->rule, report->setup, report->result);
     if (isnan(regret))
         return;
     g_autofree char *value = g_strdup_printf("%.3f times", regret);

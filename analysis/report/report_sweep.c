@@ -34,10 +34,10 @@ static void add_tradeoff(ReportPage *page, const SweepResult *result, gsize soun
 }
 
 static guint place_of(const VaryKey *key, const char *value) {
-    guint place = 0;
-    while (!g_str_equal(key->values[place], value))
-        place++;
-    return place;
+    for (guint place = 0; key->values[place] != NULL; place++)
+        if (g_str_equal(key->values[place], value))
+            return place;
+    g_assert_not_reached();
 }
 
 static void add_key(ReportPage *page, const SweepResult *result, guint index) {
