@@ -306,17 +306,17 @@ gboolean build_speedups(TableBuild *build, GError **error) {
  * where there is no such formula. */
 static gboolean formula_value(const char *formula, guint64 tokens, const AttentionBlocks *blocks,
                               double *value) {
-    double kv_blocks = (double)((tokens + blocks->columns - 1) / blocks->columns);
+    guint64 kv_blocks = (tokens + blocks->columns - 1) / blocks->columns;
     guint64 round_rows = blocks->rows * 24; /* Mr · 24 */
-    double rounds = (double)((tokens + round_rows - 1) / round_rows);
+    guint64 rounds = (tokens + round_rows - 1) / round_rows;
     const struct {
         const char *formula;
-        double value;
+        guint64 value;
     } known[] = {{"1", 1}, {"S/Mc", kv_blocks}, {"2*S/Mc", 2 * kv_blocks}, {"S/(Mr*24)", rounds}};
 
     for (gsize i = 0; i < G_N_ELEMENTS(known); i++)
         if (strcmp(known[i].formula, formula) == 0) {
-            *value = known[i].value;
+            *value = (double)known[i].value;
             return TRUE;
         }
     return FALSE;
@@ -334,7 +334,7 @@ static const struct {
                     {"V broadcast", ATTENTION_V}};
 
 static guint64 io_length(guint index) {
-    return 512 * (index + 1); /* as in table IX */
+    return 512 * ((guint64)index + 1); /* as in table IX */
 }
 
 /* Passes over the tensor of all heads, counted in the simulated schedule, against the formula. */
@@ -381,8 +381,8 @@ gboolean build_io_counts(TableBuild *build, GError **error) {
         return FALSE;
     for (guint line = 0; line < reference_table_rows(build->reference); line++)
         for (guint variant = 0; variant < N_IO_VARIANTS; variant++)
-            added =
-                added && add_counts(build, line, variant, &results[variant * N_IO_LENGTHS], error);
+            added = added && add_counts(build, line, variant,
+                                        results + (gsize)variant * N_IO_LENGTHS, error);
     for (guint i = 0; i < G_N_ELEMENTS(results); i++)
         operator_result_clear(&results[i]);
     g_ptr_array_add(build->reproduction->remarks,

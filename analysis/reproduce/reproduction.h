@@ -49,7 +49,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Reproduction, reproduction_free)
 
 /* A text that lives as long as the reproduction. */
 const char *reproduction_text(Reproduction *reproduction, const char *format, ...)
-    G_GNUC_PRINTF(2, 3);
+    __attribute__((format(printf, 2, 3)));
 void reproduction_add(Reproduction *reproduction, ReproducedCell cell);
 const ReproducedCell *reproduction_cell(const Reproduction *reproduction, guint index);
 /* Adds the claims that the cells themselves make: in which order the series stand in each row and

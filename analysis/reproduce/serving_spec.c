@@ -192,9 +192,12 @@ static gboolean read_published(Reader *reader, ServingLine *line, GError **error
 
     line->cell.published = line->cell.simulated = NAN;
     line->cell.published_oom = g_strcmp0(word, "OOM") == 0;
-    return word != NULL && (line->cell.published_oom ||
-                            reference_table_number(reader->reference, line->line, figure,
-                                                   &line->cell.published, error));
+    if (word == NULL || line->cell.published_oom)
+        return word != NULL;
+    return reference_table_number(reader->reference, line->line, figure, &line->cell.published,
+                                  error) &&
+           (line->cell.published > 0 || reference_table_error(reader->reference, line->line, error,
+                                                              "expected figures above 0"));
 }
 
 static gboolean read_labels(Reader *reader, ServingLine *line, GError **error) {

@@ -257,9 +257,14 @@ static gboolean next_experiment(const ServingSpec *spec, GHashTable *done, Servi
 static gboolean run_experiment(Serving *serving, const ReproduceSetup *setup, GError **error) {
     CampaignSetup campaign = {
         .path = serving->experiment, .workers = setup->workers, .shards = 1, .quiet = setup->quiet};
+    const ServingLine *line = g_ptr_array_index(serving->open, 0);
+    g_autoptr(GError) failure = NULL;
 
-    serving->campaign = campaign_new(&campaign, error);
-    return serving->campaign != NULL && run_all(serving, error);
+    serving->campaign = campaign_new(&campaign, &failure);
+    if (serving->campaign != NULL)
+        return run_all(serving, error);
+    return yaml_error(yaml_get(line->node, "experiment"), INPUT_ERROR_VALUE, error, "%s",
+                      failure->message);
 }
 
 gboolean serving_table_build(const char *name, TableBuild *build, GError **error) {

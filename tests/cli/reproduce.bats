@@ -251,9 +251,14 @@ s/policy.decode.slots=64/policy.decode.slotz=64/|unknown key 'slotz' (did you me
 s/policy.decode.slots=64/policy.decode.slots/|table5.yaml:18:11: expected KEY=VALUE, not 'policy.decode.slots'
 s/, workload.synthetic.requests\]/, workload.seed]/|table5.yaml:17:34: no setting of 'small 70B' gives 'workload.seed' a number to halve
 s/plan: rule/mark: contradicted/|table5.yaml:14:5: missing key 'reason'
-s/experiment: closed_batch/experiment: close_batch/|close_batch
+s/experiment: closed_batch/experiment: close_batch/|table5.yaml:14:34: close_batch: cannot read 'close_batch'
 s/experiment: closed_batch//|table5.yaml
 CASES
+    serving whole,7B,512,1000 small,7B,512,0
+    sed -i '/70B/d' table5.yaml
+    infergrid reproduce table5
+    equal "$status" 2
+    contains "$stderr" 'table5_end_to_end.csv:3:1: expected figures above 0'
 }
 
 @test "a picture of simulated over published" {
