@@ -18,6 +18,7 @@ typedef struct Series {
     GString *points; /* JSON */
     GString *labels; /* JSON */
     gboolean labelled;
+    guint n; /* points that were given, of which the first REPORT_POINTS_MAX are kept */
 } Series;
 
 typedef struct Mark {
@@ -123,6 +124,8 @@ void report_chart_point(ReportChart *chart, double x, double y, const char *labe
     g_assert(chart->series->len > 0);
     Series *series = &g_array_index(chart->series, Series, chart->series->len - 1);
     const char *comma = series->points->len > 1 ? ",[" : "[";
+    if (series->n++ >= REPORT_POINTS_MAX)
+        return;
     g_string_append(series->points, comma);
     append_short(series->points, x);
     g_string_append_c(series->points, ',');
@@ -186,14 +189,30 @@ static void write_marks(JsonText *json, const GArray *marks) {
     json_text_close(json, ']');
 }
 
+/* What the chart notes, and how many points of it are not shown; NULL: nothing. Caller frees. */
+static char *note_of(const ReportChart *chart) {
+    guint hidden = 0;
+    for (guint i = 0; i < chart->series->len; i++) {
+        guint n = g_array_index(chart->series, Series, i).n;
+        hidden += n > REPORT_POINTS_MAX ? n - REPORT_POINTS_MAX : 0;
+    }
+    if (hidden == 0)
+        return g_strdup(chart->note);
+    return g_strdup_printf("%s%s%u more points are not shown.",
+                           chart->note == NULL ? "" : chart->note, chart->note == NULL ? "" : " ",
+                           hidden);
+}
+
 static void write_chart(JsonText *json, const ReportChart *chart) {
+    g_autofree char *note = note_of(chart);
+
     json_text_open(json, NULL, '{');
     json_text_string(json, "kind", "chart");
     json_text_string(json, "id", chart->id);
     json_text_string(json, "title", chart->title);
     json_text_string(json, "summary", chart->summary == NULL ? "" : chart->summary);
-    if (chart->note != NULL)
-        json_text_string(json, "note", chart->note);
+    if (note != NULL)
+        json_text_string(json, "note", note);
     if (chart->full_width)
         json_text_bool(json, "wide", TRUE);
     write_axis(json, "x", &chart->x);
@@ -283,14 +302,18 @@ static void write_texts(JsonText *json, const char *key, const char *const *text
 
 void report_page_table(ReportPage *page, const char *title, const char *const *columns,
                        const GPtrArray *rows, gboolean folded) {
+    guint shown = MIN(rows->len, REPORT_ROWS_MAX);
+    g_autofree char *name =
+        shown == rows->len ? g_strdup(title)
+                           : g_strdup_printf("%s; the first %u of %u", title, shown, rows->len);
     g_assert(page->in_section);
     json_text_open(&page->json, NULL, '{');
     json_text_string(&page->json, "kind", "table");
-    json_text_string(&page->json, "title", title);
+    json_text_string(&page->json, "title", name);
     json_text_bool(&page->json, "folded", folded);
     write_texts(&page->json, "columns", columns);
     json_text_open(&page->json, "rows", '[');
-    for (guint i = 0; i < rows->len; i++)
+    for (guint i = 0; i < shown; i++)
         write_texts(&page->json, NULL, rows->pdata[i]);
     json_text_close(&page->json, ']');
     json_text_close(&page->json, '}');

@@ -17,6 +17,11 @@
 #define REPORT_UNIT_PERCENT "%" /* values of 0 … 100 */
 #define REPORT_UNIT_TOKENS_PER_S "tokens/s"
 
+/* A page opens quickly however many plans it is about: of a series so many points and of a table so
+ * many rows are shown, the first ones, and that there are more is told. */
+#define REPORT_POINTS_MAX 5000
+#define REPORT_ROWS_MAX 1000
+
 typedef enum {
     REPORT_LINE,
     REPORT_DASHED, /* a line to compare with */

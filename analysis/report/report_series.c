@@ -34,7 +34,7 @@ static void thin_out(ReportSeries *series) {
     guint kept = (series->samples->len + 1) / 2;
     for (guint i = 1; i < kept; i++) {
         g_array_index(series->samples, ReportSample, i) =
-            g_array_index(series->samples, ReportSample, 2 * i);
+            g_array_index(series->samples, ReportSample, 2 * (gsize)i);
         for (guint stage = 0; stage < series->n_stages; stage++)
             busy_at(series, i)[stage] = busy_at(series, 2 * i)[stage];
     }

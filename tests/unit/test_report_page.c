@@ -79,6 +79,33 @@ static void test_a_chart_is_its_data(void) {
     g_assert_nonnull(strstr(written.text, "\"summary\": \"3 points\""));
 }
 
+/* Of many points and rows the first are shown, and how many there are is told. */
+static void test_a_page_is_bounded(void) {
+    static const char *const columns[] = {"column", NULL}, *const row[] = {"cell", NULL};
+    if (!report_html_built()) {
+        g_test_skip("built without reports");
+        return;
+    }
+    g_autoptr(ReportPage) page = report_page_new("title", "subtitle");
+    g_autoptr(GPtrArray) rows = g_ptr_array_new();
+    ReportChart *chart = report_chart_new("c", "C", REPORT_AXIS("x", REPORT_UNIT_NONE),
+                                          REPORT_AXIS("y", REPORT_UNIT_NONE));
+    report_page_section(page, "one", "One", NULL);
+    report_chart_series(chart, "s", REPORT_POINTS, "0");
+    for (guint i = 0; i < REPORT_POINTS_MAX + 3; i++)
+        report_chart_point(chart, i, 7.5, "label");
+    report_page_chart(page, chart);
+    for (guint i = 0; i < REPORT_ROWS_MAX + 2; i++)
+        g_ptr_array_add(rows, (gpointer)row);
+    report_page_table(page, "rows", columns, rows, FALSE);
+    g_auto(Written) written = write_page(page);
+    g_assert_cmpuint(occurrences(written.text, ",7.5]"), ==, REPORT_POINTS_MAX);
+    g_assert_cmpuint(occurrences(written.text, "\"label\""), >=, REPORT_POINTS_MAX);
+    g_assert_nonnull(strstr(written.text, "\"note\": \"3 more points are not shown.\""));
+    g_assert_cmpuint(occurrences(written.text, "\"cell\""), ==, REPORT_ROWS_MAX);
+    g_assert_nonnull(strstr(written.text, "\"rows; the first 1000 of 1002\""));
+}
+
 static void test_a_path_that_cannot_be_written(void) {
     g_autoptr(GError) error = NULL;
     g_autoptr(ReportPage) page = report_page_new("title", "subtitle");
@@ -92,6 +119,7 @@ int main(int argc, char **argv) {
     g_test_add_func("/report_page/nothing_in_the_data_ends_its_script",
                     test_nothing_in_the_data_ends_its_script);
     g_test_add_func("/report_page/a_chart_is_its_data", test_a_chart_is_its_data);
+    g_test_add_func("/report_page/a_page_is_bounded", test_a_page_is_bounded);
     g_test_add_func("/report_page/a_path_that_cannot_be_written",
                     test_a_path_that_cannot_be_written);
     return g_test_run();
