@@ -90,9 +90,10 @@ static void add_latency(ReportPage *page, const SummaryInput *input, guint which
     ReportChart *bars = report_chart_new(latencies[which].bars_id, bars_title, x,
                                          REPORT_AXIS_FROM_ZERO("requests", REPORT_UNIT_NONE));
     report_chart_summary(bars,
-                         "%s of %" G_GUINT64_FORMAT " requests: half below %s, 99 %% below "
+                         "%s of %" G_GUINT64_FORMAT " request%s: half below %s, 99 %% below "
                          "%s, the longest %s.",
-                         name, histogram_count(histogram), p50, p99, most);
+                         name, histogram_count(histogram),
+                         histogram_count(histogram) == 1 ? "" : "s", p50, p99, most);
     add_bars(bars, histogram, colour);
     add_limit(bars, limit, most_s);
     report_page_chart(page, bars);

@@ -29,7 +29,7 @@ static void add_tradeoff(ReportPage *page, const SweepResult *result, gsize soun
         if (is_sound(result, i))
             report_chart_point(chart, figures[FIGURE_TTFT_P99], figures[FIGURE_THROUGHPUT], label);
     }
-    report_chart_summary(chart, "%" G_GSIZE_FORMAT " runs.", sound);
+    report_chart_summary(chart, "%" G_GSIZE_FORMAT " run%s.", sound, sound == 1 ? "" : "s");
     report_page_chart(page, chart);
 }
 
