@@ -34,6 +34,11 @@ static guint hash_table_of(gconstpointer data) {
     return (guint)(hash ^ hash >> 32);
 }
 
+/* To the bit: a cost belongs to the very numbers that it was found with. */
+static gboolean same_bytes(gconstpointer a, gconstpointer b, gsize size) {
+    return memcmp(a, b, size) == 0;
+}
+
 static gboolean same_table_of(gconstpointer a, gconstpointer b) {
     G_STATIC_ASSERT((sizeof(ClusterSpec) + sizeof(HthreadsSpec)) % sizeof(guint64) ==
                     0); /* no padding: numbers of 8 bytes */
@@ -41,8 +46,8 @@ static gboolean same_table_of(gconstpointer a, gconstpointer b) {
 
     return op_cost_same_operator(&one->key, &other->key) && one->key.from == other->key.from &&
            one->key.to == other->key.to &&
-           memcmp(&one->cluster, &other->cluster, sizeof one->cluster) == 0 &&
-           memcmp(&one->hthreads, &other->hthreads, sizeof one->hthreads) == 0;
+           same_bytes(&one->cluster, &other->cluster, sizeof one->cluster) &&
+           same_bytes(&one->hthreads, &other->hthreads, sizeof one->hthreads);
 }
 
 static void free_table(gpointer table) {
@@ -92,11 +97,11 @@ static const TableOf *keep(CostMemo *memo, const TableOf *of, OpCostTable *table
 void cost_memo_put(CostMemo *memo, const Platform *platform, const OpCostTable *table,
                    const char *identity) {
     const TableOf of = {platform->cluster, platform->hthreads, table->key};
-    FreshTable fresh = {.of = keep(memo, &of, op_cost_table_copy(table))};
+    const TableOf *own = keep(memo, &of, op_cost_table_copy(table));
 
-    if (fresh.of == NULL || memo->fresh == NULL)
+    if (own == NULL || memo->fresh == NULL)
         return;
-    fresh.identity = g_strdup(identity);
+    FreshTable fresh = {.of = own, .identity = g_strdup(identity)};
     g_array_append_val(memo->fresh, fresh);
 }
 
