@@ -100,8 +100,7 @@ static gint compare_names(gconstpointer a, gconstpointer b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* " (did you mean 'x'?)" from the names of the shipped files of 'kind', or "". Caller frees. */
-static char *data_file_hint(const char *name, const char *kind) {
+char *data_file_hint(const char *name, const char *kind) {
     g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
     g_auto(GStrv) folders = data_folders(kind);
     for (gsize i = 0; folders[i] != NULL; i++) {

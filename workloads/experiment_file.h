@@ -55,5 +55,7 @@ YamlNode *section_load(SectionKind kind, const char *name, const char *option, G
  * "models", "platforms", "traces", "experiments" or "reference". The extension .yaml or .json may
  * be left out. Caller frees; NULL when nothing is there. */
 char *data_file_find(const char *name, const char *folder, const char *kind);
+/* " (did you mean 'x'?)" from the names in the data folders, or "". Caller frees. */
+char *data_file_hint(const char *name, const char *kind);
 
 #endif

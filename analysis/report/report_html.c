@@ -43,14 +43,14 @@ static gboolean is_other_file(const char *path) {
 }
 
 gboolean report_possible(const char *path, const char *command, GError **error) {
-    if (!report_html_built())
+    if (!g_str_has_suffix(path, ".html"))
+        g_set_error(error, INPUT_ERROR, INPUT_ERROR_CONFLICT,
+                    "%s: option '--report': '%s' should end in .html", command, path);
+    else if (!report_html_built())
         g_set_error(error, INPUT_ERROR, INPUT_ERROR_CONFLICT,
                     "%s: option '--report': this infergrid was built without reports; install "
                     "nodejs and npm, run .ci/setup, configure and build again",
                     command);
-    else if (!g_str_has_suffix(path, ".html"))
-        g_set_error(error, INPUT_ERROR, INPUT_ERROR_CONFLICT,
-                    "%s: option '--report': '%s' should end in .html", command, path);
     else if (g_file_test(path, G_FILE_TEST_IS_DIR))
         g_set_error(error, INPUT_ERROR, INPUT_ERROR_CONFLICT,
                     "%s: option '--report': '%s' is a folder", command, path);

@@ -2,6 +2,7 @@
 
 #include "analysis/costs/wafer_fill.h"
 #include "analysis/run/numbers.h"
+#include <errno.h>
 #include <stdio.h>
 
 void experiment_free(Experiment *experiment) {
@@ -185,6 +186,12 @@ static gboolean experiment_resolve(Experiment *experiment, const ExperimentFile 
 static ExperimentFile *file_load(Experiment *experiment, const Experiment *known, const char *path,
                                  const char *const *overrides, GError **error) {
     g_autofree char *found = data_file_find(path, NULL, "experiments");
+    if (found == NULL && !g_file_test(path, G_FILE_TEST_EXISTS)) {
+        g_autofree char *hint = data_file_hint(path, "experiments");
+        g_set_error(error, INPUT_ERROR, INPUT_ERROR_MISSING, "%s: cannot read '%s': %s%s", path,
+                    path, g_strerror(ENOENT), hint);
+        return NULL;
+    }
     if (known == NULL) {
         experiment->files = yaml_files_new();
     }
