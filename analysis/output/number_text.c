@@ -91,15 +91,25 @@ char *number_text_seconds(char *out, double seconds) {
     return out + 1;
 }
 
-char *number_text_micros(char *out, gint64 nanoseconds) {
-    guint64 magnitude = (guint64)nanoseconds;
-    if (nanoseconds < 0) {
+gint64 number_ticks(gint64 nanoseconds) {
+    __int128 scaled = (__int128)nanoseconds * 128 * 2; /* 1024 / 1000 = 128 / 125 */
+    return (gint64)((scaled + (nanoseconds < 0 ? -125 : 125)) / 250);
+}
+
+char *number_text_micros(char *out, gint64 ticks) {
+    guint64 magnitude = (guint64)ticks;
+    if (ticks < 0) {
         *out++ = '-';
         magnitude = -magnitude;
     }
-    out = number_text_count(out, magnitude / 1000);
+    out = number_text_count(out, magnitude / 1024);
     *out++ = '.';
-    return put_padded(out, (guint32)(magnitude % 1000), 3);
+    guint64 decimals = magnitude % 1024 * 9765625; /* ten of them */
+    out = put_padded(out, (guint32)(decimals / 100000), 5);
+    out = put_padded(out, (guint32)(decimals % 100000), 5);
+    for (guint i = 0; i < 7 && out[-1] == '0'; i++)
+        out--;
+    return out;
 }
 
 char *number_text_shortest(char *out, double value) {

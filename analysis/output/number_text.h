@@ -14,8 +14,11 @@ char *number_text_count(char *out, guint64 value);
  * printf does). Finite, and below 1e18 in magnitude. */
 char *number_text_seconds(char *out, double seconds);
 
-/* Nanoseconds as microseconds with three decimals: "1234.567". */
-char *number_text_micros(char *out, gint64 nanoseconds);
+/* The nearest number of 1/1024 microseconds. Readers of traces add dates and durations as doubles
+ * of microseconds; of these, sums and differences are exact for a hundred days. */
+gint64 number_ticks(gint64 nanoseconds);
+/* Such ticks as microseconds, exactly, with at least three decimals: "1234.5673828125". */
+char *number_text_micros(char *out, gint64 ticks);
 
 /* The shortest decimal that reads back as the same double, as JSON has it; "null" for NaN and
  * infinity, which JSON does not know. */

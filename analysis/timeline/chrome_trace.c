@@ -31,7 +31,7 @@ static char *put_head(char *out, const TraceEvent *event) {
     out = text_put(out, ",\"tid\":");
     out = number_text_count(out, event->thread);
     out = text_put(out, ",\"ts\":");
-    return number_text_micros(out, event->start_ns);
+    return number_text_micros(out, number_ticks(event->start_ns));
 }
 
 static char *put_phase_fields(char *out, const TraceEvent *event) {
@@ -41,7 +41,7 @@ static char *put_phase_fields(char *out, const TraceEvent *event) {
         return text_put(out, ",\"s\":\"t\"");
     if (event->phase == TRACE_SLICE) {
         out = text_put(out, ",\"dur\":");
-        return number_text_micros(out, event->end_ns - event->start_ns);
+        return number_text_micros(out, number_ticks(event->end_ns) - number_ticks(event->start_ns));
     }
     out = text_put(out, ",\"id\":");
     out = number_text_count(out, event->id);

@@ -21,11 +21,11 @@ class Fault(Exception):
     """What is wrong with the trace."""
 
 
-def nanoseconds(value):
-    """Microseconds with three decimals as whole nanoseconds."""
-    scaled = value * 1000
+def ticks(value):
+    """Microseconds as whole numbers of 1/1024 of one, which readers add without rounding."""
+    scaled = value * 1024
     if scaled != int(scaled):
-        raise Fault(f"{value} us is no whole number of nanoseconds")
+        raise Fault(f"{value} us is no whole number of 1/1024 us")
     return int(scaled)
 
 
@@ -65,8 +65,8 @@ def slices_by_track(events):
     tracks = collections.defaultdict(list)
     for event in events:
         if event["ph"] == "X":
-            start = nanoseconds(event["ts"])
-            end = start + nanoseconds(event["dur"])
+            start = ticks(event["ts"])
+            end = start + ticks(event["dur"])
             tracks[event["pid"], event["tid"]].append((start, end, event["name"]))
     for track in tracks.values():
         track.sort(key=lambda piece: (piece[0], -piece[1]))
@@ -82,8 +82,8 @@ def check_nesting(tracks):
             while around and around[-1][1] <= start:
                 around.pop()
             if around and end > around[-1][1]:
-                raise Fault(f"track {pid}/{tid}: '{name}' at {start} ns ends at {end} ns, after "
-                            f"the '{around[-1][2]}' around it ({around[-1][1]} ns)")
+                raise Fault(f"track {pid}/{tid}: '{name}' at {start} ticks ends at {end}, after "
+                            f"the '{around[-1][2]}' around it ({around[-1][1]})")
             if not around:
                 outermost[pid, tid].append((start, end))
             around.append((start, end, name))
@@ -122,13 +122,13 @@ def check_flows(events, outermost):
         phases = "".join(event["ph"] for event in flow)
         if phases != "s" + "t" * (len(flow) - 2) + "f":
             raise Fault(f"flow {category} {number} is '{phases}', not s t … f")
-        dates = [nanoseconds(event["ts"]) for event in flow]
+        dates = [ticks(event["ts"]) for event in flow]
         if dates != sorted(dates):
             raise Fault(f"flow {category} {number} goes back in time")
         for event, date in zip(flow, dates):
             if not slice_around(outermost[event["pid"], event["tid"]], date):
                 raise Fault(f"flow {category} {number}: no slice around its '{event['ph']}' at "
-                            f"{date} ns on track {event['pid']}/{event['tid']}")
+                            f"{date} ticks on track {event['pid']}/{event['tid']}")
     return len(flows)
 
 

@@ -81,17 +81,37 @@ static void test_counts_equal_printf(void) {
     }
 }
 
-static void test_micros_have_three_decimals(void) {
+static void test_micros_are_exact_ticks(void) {
     static const struct {
-        gint64 nanoseconds;
+        gint64 ticks;
         const char *text;
-    } cases[] = {{0, "0.000"},          {7, "0.007"},    {1234567, "1234.567"},
-                 {1000000, "1000.000"}, {-42, "-0.042"}, {G_MAXINT64, "9223372036854775.807"}};
+    } cases[] = {
+        {0, "0.000"},          {1, "0.0009765625"},    {1024, "1.000"},
+        {1536, "1.500"},       {128, "0.125"},         {64, "0.0625"},
+        {-3, "-0.0029296875"}, {1023, "0.9990234375"}, {G_MAXINT64, "9007199254740991.9990234375"}};
     for (guint i = 0; i < G_N_ELEMENTS(cases); i++) {
         char text[NUMBER_TEXT_MAX + 1];
-        *number_text_micros(text, cases[i].nanoseconds) = '\0';
+        *number_text_micros(text, cases[i].ticks) = '\0';
         g_assert_cmpstr(text, ==, cases[i].text);
     }
+}
+
+/* Ends that meet in nanoseconds meet in a reader's sums of doubles, also when it counts from
+ * another origin. */
+static void test_ticks_add_up_in_doubles(void) {
+    g_autoptr(GRand) random = g_rand_new_with_seed(7);
+    double origin = (double)number_ticks(123456789123) / 1024;
+
+    for (guint i = 0; i < 10000; i++) {
+        gint64 start = (gint64)(g_rand_double(random) * 4e15); /* 46 days */
+        gint64 end = start + (gint64)(g_rand_double(random) * 1e10);
+        double from = (double)number_ticks(start) / 1024, to = (double)number_ticks(end) / 1024;
+        double duration = (double)(number_ticks(end) - number_ticks(start)) / 1024;
+        g_assert_cmpfloat(from + duration, ==, to);
+        g_assert_cmpfloat((from - origin) + duration, ==, to - origin);
+        g_assert_cmpfloat(fabs(from * 1000 - (double)start), <=, 1);
+    }
+    g_assert_cmpint(number_ticks(-1000), ==, -1024);
 }
 
 static void test_shortest_reads_back_and_is_short(void) {
@@ -124,7 +144,8 @@ int main(int argc, char **argv) {
     g_test_add_func("/number_text/nanoseconds_agree_with_the_printed_seconds",
                     test_nanoseconds_agree_with_the_printed_seconds);
     g_test_add_func("/number_text/counts_equal_printf", test_counts_equal_printf);
-    g_test_add_func("/number_text/micros_have_three_decimals", test_micros_have_three_decimals);
+    g_test_add_func("/number_text/micros_are_exact_ticks", test_micros_are_exact_ticks);
+    g_test_add_func("/number_text/ticks_add_up_in_doubles", test_ticks_add_up_in_doubles);
     g_test_add_func("/number_text/shortest_reads_back_and_is_short",
                     test_shortest_reads_back_and_is_short);
     return g_test_run();
