@@ -110,25 +110,72 @@ OpCosts *campaign_costs(Campaign *campaign, const Experiment *experiment, GError
 
 /* --- what is known of a run */
 
-/* FALSE where nothing is known of it yet. */
-static gboolean outcome_known(Campaign *campaign, const char *key, Outcome *outcome) {
-    const char *text = store_get(campaign->store, key);
-    const char *why = g_hash_table_lookup(campaign->lost, key);
+/* Where what came of a run is kept. */
+typedef struct RunKey {
+    char *whole;                /* of a run to its end, of use; or that is none or broke down */
+    char *useless;              /* of another, under its watch; NULL without one */
+    const CampaignWatch *watch; /* NULL: none */
+} RunKey;
 
-    if (text == NULL && why == NULL)
+static RunKey run_key(Campaign *campaign, const CampaignRun *run) {
+    char *whole = campaign_key(campaign->keys, (const char *const *)run->overrides);
+
+    return (RunKey){.whole = whole,
+                    .useless =
+                        run->watch == NULL ? NULL : campaign_key_watched(whole, run->watch->name),
+                    .watch = run->watch};
+}
+
+static void run_key_clear(RunKey *key) {
+    g_free(key->whole);
+    g_free(key->useless);
+}
+
+/* The outcome itself, and not only that it is of no use. */
+static const char *key_for(const RunKey *key, const Outcome *outcome) {
+    gboolean useless = outcome->status == OUTCOME_CUT ||
+                       (key->watch != NULL && outcome->status == OUTCOME_OK &&
+                        key->watch->is_useless(key->watch->data, outcome->figures));
+
+    return useless ? key->useless : key->whole;
+}
+
+/* FALSE where the store has nothing under the key. */
+static gboolean outcome_stored(const Campaign *campaign, const char *key, Outcome *outcome) {
+    const char *text = store_get(campaign->store, key);
+
+    if (text == NULL)
         return FALSE;
-    if (text == NULL || !outcome_parse(text, outcome)) {
+    if (!outcome_parse(text, outcome)) {
         outcome_init(outcome);
-        outcome_fail(outcome, OUTCOME_BROKEN, text == NULL ? why : UNREADABLE);
+        outcome_fail(outcome, OUTCOME_BROKEN, UNREADABLE);
     }
     return TRUE;
+}
+
+/* FALSE where nothing is known of it yet. A whole run that is of no use under this watch is known
+ * as such only: so it does not matter what else the store has. */
+static gboolean outcome_known(const Campaign *campaign, const RunKey *key, Outcome *outcome) {
+    const char *why = g_hash_table_lookup(campaign->lost, key->whole);
+
+    if (key->useless != NULL && outcome_stored(campaign, key->useless, outcome))
+        return TRUE;
+    if (outcome_stored(campaign, key->whole, outcome)) {
+        if (key_for(key, outcome) == key->whole)
+            return TRUE;
+        outcome_clear(outcome);
+    }
+    outcome_init(outcome);
+    if (why != NULL)
+        outcome_fail(outcome, OUTCOME_BROKEN, why);
+    return why != NULL;
 }
 
 /* --- rounds under way */
 
 typedef struct Round {
     CampaignRun *runs; /* the caller's */
-    char **keys;       /* of each run */
+    RunKey *keys;      /* of each run */
     gsize n, left;     /* left: to be simulated and not done yet */
 } Round;
 
@@ -152,7 +199,9 @@ typedef struct Batch {
 static void round_free(gpointer data) {
     Round *round = data;
 
-    g_strfreev(round->keys);
+    for (gsize i = 0; i < round->n; i++)
+        run_key_clear(&round->keys[i]);
+    g_free(round->keys);
     g_free(round);
 }
 
@@ -170,10 +219,10 @@ static const CampaignRun *run_of(const Batch *batch, gsize task) {
     return &found->round->runs[found->run];
 }
 
-static const char *key_of(const Batch *batch, gsize task) {
+static const RunKey *key_of(const Batch *batch, gsize task) {
     const Task *found = &g_array_index(batch->tasks, Task, task);
 
-    return found->round->keys[found->run];
+    return &found->round->keys[found->run];
 }
 
 static void show(Batch *batch, const CampaignRun *run) {
@@ -195,16 +244,15 @@ static void sort_out(Batch *batch, Round *round) {
 
     for (gsize i = 0; i < round->n; i++) {
         CampaignRun *run = &round->runs[i];
-        const char *key = round->keys[i] =
-            campaign_key(campaign->keys, (const char *const *)run->overrides);
+        RunKey *key = &round->keys[i];
         Task task = {round, i};
-        outcome_init(&run->outcome);
+        *key = run_key(campaign, run);
         run->known = outcome_known(campaign, key, &run->outcome);
         if (run->known) {
             show(batch, run);
-        } else if (!is_ours(campaign, key)) {
+        } else if (!is_ours(campaign, key->whole)) {
             outcome_fail(&run->outcome, OUTCOME_BROKEN, ELSEWHERE);
-        } else if (g_hash_table_add(batch->seen, g_strdup(key))) {
+        } else if (g_hash_table_add(batch->seen, g_strdup(key->whole))) {
             g_array_append_val(batch->tasks, task);
             round->left++;
         }
@@ -222,7 +270,7 @@ static gboolean open_next(Batch *batch) {
     if (runs == NULL || n == 0)
         return FALSE;
     Round *round = g_new0(Round, 1);
-    *round = (Round){.runs = runs, .n = n, .keys = g_new0(char *, n + 1)};
+    *round = (Round){.runs = runs, .n = n, .keys = g_new0(RunKey, n)};
     g_queue_push_tail(&batch->open, round);
     sort_out(batch, round);
     return TRUE;
@@ -234,7 +282,7 @@ static void fill_twins(Batch *batch, Round *round) {
         CampaignRun *run = &round->runs[i];
         if (!run->known && run->outcome.status == OUTCOME_OK &&
             isnan(run->outcome.figures[FIGURE_EVENTS]))
-            outcome_known(batch->campaign, round->keys[i], &run->outcome);
+            outcome_known(batch->campaign, &round->keys[i], &run->outcome);
     }
 }
 
@@ -302,8 +350,9 @@ static gboolean work(gpointer data, gsize index, GByteArray *reply, GError **err
     Batch *batch = data;
     Campaign *campaign = batch->campaign;
     const CampaignSetup *setup = &campaign->setup;
-    g_autofree const char **overrides =
-        all_overrides(setup, (const char *const *)run_of(batch, index)->overrides);
+    const CampaignRun *run = run_of(batch, index);
+    const CampaignWatch *watch = run->watch;
+    g_autofree const char **overrides = all_overrides(setup, (const char *const *)run->overrides);
     GError *failure = NULL;
     Outcome outcome;
 
@@ -316,7 +365,9 @@ static gboolean work(gpointer data, gsize index, GByteArray *reply, GError **err
                            : experiment_run_costs(experiment, TRUE, campaign->memo, &failure);
     if (costs == NULL)
         return refuse(reply, failure, error);
-    outcome_of_experiment(experiment, costs, &outcome);
+    outcome_of_experiment(experiment, costs,
+                          watch == NULL ? NULL : watch->make(watch->data, experiment, costs),
+                          &outcome);
     reply_with(reply, &outcome);
     outcome_clear(&outcome);
     cost_memo_reply(campaign->memo, reply);
@@ -336,7 +387,7 @@ static void note_done(Batch *batch, gsize index) {
     CampaignRun *run = &task.round->runs[task.run];
 
     outcome_clear(&run->outcome);
-    outcome_known(batch->campaign, task.round->keys[task.run], &run->outcome);
+    outcome_known(batch->campaign, &task.round->keys[task.run], &run->outcome);
     batch->done++;
     campaign_progress_done(batch->progress);
     show(batch, run);
@@ -348,7 +399,8 @@ static gboolean lose(gpointer data, gsize index, const char *why, GError **error
     Batch *batch = data;
 
     (void)error;
-    g_hash_table_insert(batch->campaign->lost, g_strdup(key_of(batch, index)), g_strdup(why));
+    g_hash_table_insert(batch->campaign->lost, g_strdup(key_of(batch, index)->whole),
+                        g_strdup(why));
     note_done(batch, index);
     return TRUE;
 }
@@ -358,10 +410,14 @@ static gboolean take(gpointer data, gsize index, const GByteArray *reply, GError
     Campaign *campaign = batch->campaign;
     const char *text = (const char *)reply->data;
     gsize length = reply->len > 0 ? strnlen(text, reply->len) : 0;
+    Outcome outcome;
 
-    if (length == reply->len || !cost_memo_take(campaign->memo, reply, length + 1))
+    if (length == reply->len || !cost_memo_take(campaign->memo, reply, length + 1) ||
+        !outcome_parse(text, &outcome))
         return lose(data, index, "a process that simulates gave a damaged answer", error);
-    if (!store_put(campaign->store, key_of(batch, index), text, error))
+    const char *key = key_for(key_of(batch, index), &outcome);
+    outcome_clear(&outcome);
+    if (!store_put(campaign->store, key, text, error))
         return FALSE;
     note_done(batch, index);
     return TRUE;

@@ -26,10 +26,21 @@ typedef struct CampaignSetup {
     gpointer data;
 } CampaignSetup;
 
+/* What may end a run before its end, once it is proven to be of no use. A run that is of use is the
+ * same with it and without, and so is its record. */
+typedef struct CampaignWatch {
+    const char *name; /* what is of no use, in full: with it, what came of a useless run is known */
+    gboolean (*is_useless)(gconstpointer data, const double *figures); /* of a run to its end */
+    /* In the run's process. NULL: the run goes to its end. */
+    RunWatch *(*make)(gconstpointer data, const Experiment *experiment, const OpCosts *costs);
+    gconstpointer data;
+} CampaignWatch;
+
 /* One run: overrides "key=value" on top of the campaign's, in an order of its own that belongs to
  * its identity. */
 typedef struct CampaignRun {
-    char **overrides; /* owned by whoever made it */
+    char **overrides;           /* owned by whoever made it */
+    const CampaignWatch *watch; /* borrowed; may be NULL */
     Outcome
         outcome;    /* filled; of another shard's and not in the store: BROKEN "in another shard" */
     gboolean known; /* it was in the store */

@@ -158,6 +158,14 @@ char *campaign_key(CampaignKeys *keys, const char *const *overrides) {
     return g_strndup(g_checksum_get_string(checksum), KEY_DIGITS);
 }
 
+char *campaign_key_watched(const char *key, const char *watch) {
+    g_autoptr(GChecksum) checksum = g_checksum_new(G_CHECKSUM_SHA256);
+
+    checksum_add(checksum, key);
+    checksum_add(checksum, watch);
+    return g_strndup(g_checksum_get_string(checksum), KEY_DIGITS);
+}
+
 guint campaign_key_shard(const char *key, guint shards) {
     g_autofree char *digits = g_strndup(key, SHARD_DIGITS);
 

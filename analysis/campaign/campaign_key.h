@@ -18,6 +18,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(CampaignKeys, campaign_keys_free)
 /* The key of the run with these overrides, in their order, on top of the campaign's: 32 hexadecimal
  * digits. An override that names a file counts by what stands in it. Caller frees. */
 char *campaign_key(CampaignKeys *keys, const char *const *overrides);
+/* … of what comes of it under a watch of this name where it is of no use. Caller frees. */
+char *campaign_key_watched(const char *key, const char *watch);
 /* To which of 'shards' a key falls; each about as often. */
 guint campaign_key_shard(const char *key, guint shards);
 

@@ -128,16 +128,6 @@ SearchSpace *capacity_space(const CapacitySetup *setup, guint64 size, GError **e
                             size > 0 ? clusters_of(setup, size) : 0, error);
 }
 
-static int compare(const Objectives *objectives, const double *a, const double *b) {
-    for (guint i = 0; i < objectives->n; i++) {
-        Figure figure = objectives->figures[i];
-        int order = objective_compare(figure, a[figure], b[figure]);
-        if (order != 0)
-            return order;
-    }
-    return 0;
-}
-
 /* Of what was simulated and breaks a limit, the best; NO_CANDIDATE: nothing was. */
 static gsize nearest_simulated(const SearchResult *result, const Objectives *objectives) {
     gsize best = NO_CANDIDATE;
@@ -145,8 +135,9 @@ static gsize nearest_simulated(const SearchResult *result, const Objectives *obj
     for (gsize i = 0; i < result->n; i++) {
         const Candidate *candidate = &result->candidates[i];
         if (candidate->fate == FATE_LIMIT &&
-            (best == NO_CANDIDATE || compare(objectives, candidate->outcome.figures,
-                                             result->candidates[best].outcome.figures) < 0))
+            (best == NO_CANDIDATE ||
+             objectives_order(objectives, candidate->outcome.figures,
+                              result->candidates[best].outcome.figures) < 0))
             best = i;
     }
     return best;
@@ -159,8 +150,8 @@ static gsize nearest_bound(const SearchResult *result, const Objectives *objecti
     for (gsize i = 0; i < result->n; i++) {
         const Candidate *candidate = &result->candidates[i];
         if (candidate->fate == FATE_BOUND &&
-            (best == NO_CANDIDATE || compare(objectives, candidate->best_figures,
-                                             result->candidates[best].best_figures) < 0))
+            (best == NO_CANDIDATE || objectives_order(objectives, candidate->best_figures,
+                                                      result->candidates[best].best_figures) < 0))
             best = i;
     }
     return best;

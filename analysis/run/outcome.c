@@ -41,8 +41,10 @@ static const FigureInfo figures[N_FIGURES] = {
     [FIGURE_SLOTS_NEEDED] = {"slots_needed", "slots_needed", DIMENSION_COUNT, FALSE, FALSE},
 };
 
-static const char *const status_names[] = {
-    [OUTCOME_OK] = "ok", [OUTCOME_REFUSED] = "refused", [OUTCOME_BROKEN] = "broken"};
+static const char *const status_names[] = {[OUTCOME_OK] = "ok",
+                                           [OUTCOME_REFUSED] = "refused",
+                                           [OUTCOME_BROKEN] = "broken",
+                                           [OUTCOME_CUT] = "cut"};
 
 const FigureInfo *figure_info(Figure figure) {
     return &figures[figure];
@@ -273,7 +275,17 @@ static void fail_by(Outcome *outcome, const GError *error) {
                  error->message);
 }
 
-void outcome_of_experiment(const Experiment *experiment, const OpCosts *costs, Outcome *outcome) {
+static void cut(Outcome *outcome, const RunWatch *watch, const Ledger *ledger) {
+    g_autofree char *when = g_strdup_printf("at %.3g s of the run", ledger->end_s);
+
+    outcome_fail(outcome, OUTCOME_CUT, when);
+    memcpy(outcome->figures, watch->figures, sizeof outcome->figures);
+    outcome->figures[FIGURE_EVENTS] = (double)run_facts_activities(ledger);
+    outcome->figures[FIGURE_SLOTS_NEEDED] = (double)ledger->slots_needed;
+}
+
+void outcome_of_experiment(const Experiment *experiment, const OpCosts *costs, RunWatch *watch,
+                           Outcome *outcome) {
     g_autoptr(GError) error = NULL;
     g_autoptr(RequestSource) source =
         request_source_open(experiment->workload, experiment->seed, &error);
@@ -285,16 +297,19 @@ void outcome_of_experiment(const Experiment *experiment, const OpCosts *costs, O
         return;
     }
     g_autoptr(Metrics) metrics = experiment_run_metrics(experiment);
-    Observer *observers[] = {metrics_observer(metrics)};
+    Observer *observers[] = {metrics_observer(metrics), watch == NULL ? NULL : &watch->observer};
     SimulationSetup setup = experiment_run_setup(experiment, costs, source);
     setup.observers = observers;
-    setup.n_observers = G_N_ELEMENTS(observers);
+    setup.n_observers = watch == NULL ? 1 : 2;
+    setup.interrupted = watch == NULL ? NULL : &watch->ended;
     SimulationOutcome ended = simulation_run(&setup, &ledger, &error);
     metrics_finish(metrics, ledger.end_s);
     g_autofree char *fault = experiment_run_fault(&ledger, ended, error);
-    if (fault == NULL)
-        outcome_fill(outcome, experiment, &ledger, metrics);
-    else
+    if (fault != NULL)
         outcome_fail(outcome, OUTCOME_BROKEN, fault);
+    else if (ended == OUTCOME_INTERRUPTED)
+        cut(outcome, watch, &ledger);
+    else
+        outcome_fill(outcome, experiment, &ledger, metrics);
     ledger_clear(&ledger);
 }

@@ -60,6 +60,8 @@ typedef enum {
     OUTCOME_OK,
     OUTCOME_REFUSED, /* the plan does not fit, or the experiment is wrong: 'reason' says why */
     OUTCOME_BROKEN,  /* deadlock, violated invariant, crash, timeout */
+    OUTCOME_CUT,     /* ended by its watch: the figures are what the run could not have been better
+                        than, but for events and slots needed, which are those up to then */
 } OutcomeStatus;
 
 typedef struct Outcome {
@@ -71,7 +73,7 @@ void outcome_init(Outcome *outcome); /* OK, without any figure */
 void outcome_clear(Outcome *outcome);
 /* Makes 'outcome', which must be initialised, one of another status; 'reason' is copied. */
 void outcome_fail(Outcome *outcome, OutcomeStatus status, const char *reason);
-const char *outcome_status_name(OutcomeStatus status); /* "ok", "refused", "broken" */
+const char *outcome_status_name(OutcomeStatus status); /* "ok", "refused", "broken", "cut" */
 
 /* One line of text without newline or tab, exact (the shortest decimals that read back to the same
  * doubles), caller frees; and back into an outcome that is not yet initialised: FALSE when damaged.
@@ -83,9 +85,18 @@ gboolean outcome_parse(const char *text, Outcome *outcome);
 void outcome_fill(Outcome *outcome, const Experiment *experiment, const Ledger *ledger,
                   const Metrics *metrics);
 
+/* What may end a run early: an observer that, with 'ended', leaves the best figures that the whole
+ * run could have had. */
+typedef struct RunWatch {
+    Observer observer;
+    volatile sig_atomic_t ended;
+    double figures[N_FIGURES]; /* NaN where nothing is known */
+} RunWatch;
+
 /* Simulates an experiment that is loaded, with its operators' times, in this process (once a
- * process: it is meant for children), time only even where numerics are on. Never fails: what goes
- * wrong is in the outcome, which need not be initialised. */
-void outcome_of_experiment(const Experiment *experiment, const OpCosts *costs, Outcome *outcome);
+ * process: it is meant for children), time only even where numerics are on. 'watch' may be NULL.
+ * Never fails: what goes wrong is in the outcome, which need not be initialised. */
+void outcome_of_experiment(const Experiment *experiment, const OpCosts *costs, RunWatch *watch,
+                           Outcome *outcome);
 
 #endif

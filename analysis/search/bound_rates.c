@@ -193,3 +193,11 @@ double tp_rates_answer_attention(TpRates *rates, guint32 prompt, guint32 output)
     }
     return g_array_index(sums, double, last) - g_array_index(sums, double, prompt);
 }
+
+double tp_rates_least_answer_attention(TpRates *rates, guint32 from, guint32 to) {
+    double least_s = INFINITY;
+
+    for (guint32 past = from; past + 1 < to; past++)
+        least_s = MIN(least_s, tp_rates_answer_attention(rates, past, 2));
+    return isinf(least_s) ? 0 : least_s;
+}

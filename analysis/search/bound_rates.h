@@ -31,5 +31,7 @@ double tp_rates_least_embedding(TpRates *rates, guint64 rows);
  * … prompt + output − 1 tokens. */
 double tp_rates_prompt_attention(TpRates *rates, guint32 prompt);
 double tp_rates_answer_attention(TpRates *rates, guint32 prompt, guint32 output);
+/* … of one new token over 'from' + 1 … 'to' − 1 tokens, the least. */
+double tp_rates_least_answer_attention(TpRates *rates, guint32 from, guint32 to);
 
 #endif

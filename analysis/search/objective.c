@@ -235,6 +235,16 @@ Comparison objectives_compare(const Objectives *objectives, const double *a, con
     return OBJECTIVES_EQUAL;
 }
 
+int objectives_order(const Objectives *objectives, const double *a, const double *b) {
+    for (guint i = 0; i < objectives->n; i++) {
+        Figure figure = objectives->figures[i];
+        int order = objective_compare(figure, a[figure], b[figure]);
+        if (order != 0)
+            return order;
+    }
+    return 0;
+}
+
 /* What stands behind a figure whose dimension alone does not say it. */
 static const char *unit_of(Figure figure) {
     static const struct {

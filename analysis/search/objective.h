@@ -53,6 +53,9 @@ int objective_compare(Figure figure, double a, double b);
 typedef enum { OBJECTIVES_EQUAL, OBJECTIVES_BETTER, OBJECTIVES_WORSE, OBJECTIVES_MIXED } Comparison;
 Comparison objectives_compare(const Objectives *objectives, const double *a, const double *b);
 
+/* One objective after the other: below 0 when 'a' comes first. */
+int objectives_order(const Objectives *objectives, const double *a, const double *b);
+
 /* "4212 tokens/s", with the figure's unit. Caller frees. */
 char *objective_text(Figure figure, double value);
 

@@ -1,8 +1,6 @@
 #include "analysis/search/plan_bound.h"
 
-#include "analysis/search/bound_load.h"
-#include "analysis/search/bound_shape.h"
-#include "analysis/search/plan_bound_figures.h"
+#include "analysis/search/plan_parts.h"
 #include <math.h>
 
 struct PlanBounds {
@@ -112,31 +110,57 @@ static gboolean decode_counts(const BoundShape *decode, const Policy *policy) {
     return policy->kv_reservation != KV_RESERVE_ON_DEMAND && decode->batch <= BOUND_ROWS_MAX;
 }
 
-void plan_bounds_fill(PlanBounds *bounds, const Experiment *experiment, const OpCosts *costs,
-                      double *figures) {
+/* --- a plan with its bounds */
+
+gboolean plan_parts_init(PlanParts *parts, PlanBounds *bounds, const Experiment *experiment,
+                         const OpCosts *costs) {
     const Policy *policy = experiment->policy;
     gboolean colocated = policy->mode == MODE_COLOCATED;
-    DeviceModel device;
+    Bounding *bounding = &parts->bounding;
 
+    if (!is_bounded(experiment, bounds->load))
+        return FALSE;
+    DeviceModel device = device_model(experiment->platform, costs);
+    *bounding = (Bounding){.experiment = experiment,
+                           .load = bounds->load,
+                           .colocated = colocated,
+                           .steps = prompt_steps(policy, bounds->load),
+                           .prompt_rows = prompt_rows(policy, bounds->load),
+                           .sampled = sampled_rows(policy)};
+    bound_shape_init(&bounding->prefill, experiment, colocated ? ROLE_COLOCATED : ROLE_PREFILL,
+                     bounds->rates, &device);
+    bound_shape_init(&bounding->decode, experiment, colocated ? ROLE_COLOCATED : ROLE_DECODE,
+                     bounds->rates, &device);
+    bounding->decode.batch = batch_limit(&bounding->decode, experiment, bounds->load);
+    bounding->decode_counts = decode_counts(&bounding->decode, policy);
+    bound_work_fill(&parts->work, bounding);
+    bound_buffer_fill(&parts->buffer, &parts->work);
+    bound_latencies_init(&parts->latencies, &parts->work);
+    parts->end_s = bound_end(&parts->work, &parts->buffer);
+    return TRUE;
+}
+
+void plan_parts_clear(PlanParts *parts) {
+    bound_latencies_clear(&parts->latencies);
+    bound_work_clear(&parts->work);
+    bound_shape_clear(&parts->bounding.prefill);
+    bound_shape_clear(&parts->bounding.decode);
+}
+
+void plan_figures_unknown(const Experiment *experiment, double *figures) {
     for (guint i = 0; i < N_FIGURES; i++)
         figures[i] = NAN;
     figures[FIGURE_CLUSTERS] = experiment->plan->clusters_used;
-    if (!is_bounded(experiment, bounds->load))
+}
+
+void plan_bounds_fill(PlanBounds *bounds, const Experiment *experiment, const OpCosts *costs,
+                      double *figures) {
+    PlanParts parts;
+
+    plan_figures_unknown(experiment, figures);
+    if (!plan_parts_init(&parts, bounds, experiment, costs))
         return;
-    device = device_model(experiment->platform, costs);
-    Bounding bounding = {.experiment = experiment,
-                         .load = bounds->load,
-                         .colocated = colocated,
-                         .steps = prompt_steps(policy, bounds->load),
-                         .prompt_rows = prompt_rows(policy, bounds->load),
-                         .sampled = sampled_rows(policy)};
-    bound_shape_init(&bounding.prefill, experiment, colocated ? ROLE_COLOCATED : ROLE_PREFILL,
-                     bounds->rates, &device);
-    bound_shape_init(&bounding.decode, experiment, colocated ? ROLE_COLOCATED : ROLE_DECODE,
-                     bounds->rates, &device);
-    bounding.decode.batch = batch_limit(&bounding.decode, experiment, bounds->load);
-    bounding.decode_counts = decode_counts(&bounding.decode, policy);
-    plan_bound_figures(&bounding, figures);
-    bound_shape_clear(&bounding.prefill);
-    bound_shape_clear(&bounding.decode);
+    plan_bound_rates(&parts.work, parts.end_s, figures);
+    plan_bound_latencies(&parts.work, &parts.latencies, figures);
+    plan_parts_clear(&parts);
 }

@@ -1,31 +1,23 @@
-/* Private to plan_bound: from the shapes of a plan's replicas and the requests to figures. */
+/* Private to plan_bound: from the end of a run and the latencies of its requests to figures. */
 #ifndef ANALYSIS_PLAN_BOUND_FIGURES_H
 #define ANALYSIS_PLAN_BOUND_FIGURES_H
 
+#include "analysis/run/metrics.h"
 #include "analysis/run/outcome.h"
-#include "analysis/search/bound_load.h"
-#include "analysis/search/bound_shape.h"
+#include "analysis/search/bound_work.h"
 
-typedef enum {
-    PROMPTS_ALONE,   /* a step computes one whole prompt */
-    PROMPTS_WHOLE,   /* … whole prompts */
-    PROMPTS_CHUNKED, /* … parts of prompts, and in a colocated replica decoding requests with them:
-                        how attention is cut is not known */
-    PROMPTS_CACHED   /* a prompt may have all but one token computed already */
-} PromptSteps;
+/* Seconds, of every request (in order of arrival) at the least; below 0 where it has none. */
+typedef struct BoundLatencies {
+    double *of[N_LATENCIES];
+} BoundLatencies;
+/* With nobody else about. */
+void bound_latencies_init(BoundLatencies *latencies, const BoundWork *work);
+void bound_latencies_clear(BoundLatencies *latencies);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(BoundLatencies, bound_latencies_clear)
 
-typedef struct Bounding {
-    const Experiment *experiment;
-    const BoundLoad *load;
-    gboolean colocated; /* then both shapes are of the same replicas */
-    BoundShape prefill, decode;
-    PromptSteps steps;
-    guint64 prompt_rows; /* of a step that computes prompts, at the most */
-    guint64 sampled;     /* rows of the head in such a step, at the most; 0: not known */
-    gboolean decode_counts;
-} Bounding;
-
-/* All figures that have a bound. */
-void plan_bound_figures(const Bounding *bounding, double *figures);
+/* The figures that hang on the end of the run, which is no earlier than 'end_s'. */
+void plan_bound_rates(const BoundWork *work, double end_s, double *figures);
+/* Those of latencies, and goodput; after plan_bound_rates. */
+void plan_bound_latencies(const BoundWork *work, const BoundLatencies *latencies, double *figures);
 
 #endif

@@ -105,6 +105,16 @@ char *search_progress_best(gpointer data, const CampaignRun *run) {
 
 /* --- simulating */
 
+/* A run that was cut has made the bound better, to one that is left out. */
+static void take_cut(SearchResult *result, Candidate *candidate) {
+    const double *figures = candidate->outcome.figures;
+
+    result->cut++;
+    result->events += figures[FIGURE_EVENTS];
+    search_bound_by(candidate, figures);
+    candidate->cut = TRUE;
+}
+
 static void take(const SearchSetup *setup, SearchResult *result, Candidate *candidate,
                  CampaignRun *run) {
     candidate->under_way = FALSE;
@@ -116,6 +126,10 @@ static void take(const SearchSetup *setup, SearchResult *result, Candidate *cand
         return;
     }
     result->simulated++;
+    if (candidate->outcome.status == OUTCOME_CUT) {
+        take_cut(result, candidate);
+        return;
+    }
     if (candidate->outcome.status != OUTCOME_OK) {
         candidate->fate = candidate->outcome.status == OUTCOME_REFUSED ? FATE_REFUSED : FATE_BROKEN;
         return;
@@ -152,6 +166,10 @@ static void take_round(const SearchSetup *setup, SearchResult *result, const GAr
         take(setup, result, &result->candidates[index], &runs[i]);
         if (twins != NULL)
             search_twins_fill(twins, result, index);
+        if (result->candidates[index].outcome.status == OUTCOME_CUT) {
+            outcome_clear(&result->candidates[index].outcome);
+            outcome_init(&result->candidates[index].outcome);
+        }
     }
     result->rounds++;
     search_rank(setup, result);
@@ -201,18 +219,6 @@ static gboolean search_exhaustively(const SearchSetup *setup, SearchResult *resu
 
 /* --- guided */
 
-/* A limit on the side to which the bound is optimistic: breaking that, it breaks all. */
-static gboolean bound_breaks_limit(const Objectives *objectives, const double *optimistic) {
-    for (guint i = 0; i < objectives->limits->len; i++) {
-        const FigureLimit *limit = &g_array_index(objectives->limits, FigureLimit, i);
-        gboolean same_side = limit->at_most != figure_info(limit->figure)->larger_is_better;
-        if ((same_side || limit->figure == FIGURE_CLUSTERS) &&
-            !figure_limit_kept(limit, optimistic))
-            return TRUE;
-    }
-    return FALSE;
-}
-
 /* Leaves out what no simulation can bring onto the front. A plan that beats the bound beats all
  * that the candidate can reach, so the front and the best stay what they would be with it. */
 static void discard(const SearchSetup *setup, SearchResult *result) {
@@ -222,8 +228,8 @@ static void discard(const SearchSetup *setup, SearchResult *result) {
         Candidate *candidate = &result->candidates[i];
         if (candidate->fate != FATE_UNNEEDED || candidate->under_way)
             continue;
-        search_optimistic(candidate, optimistic);
-        if (bound_breaks_limit(setup->objectives, optimistic))
+        search_optimistic(candidate->best_figures, optimistic);
+        if (search_breaks_limit(setup->objectives, optimistic))
             candidate->fate = FATE_BOUND;
         for (gsize j = 0; j < result->n_front && candidate->fate == FATE_UNNEEDED; j++) {
             const Candidate *other = &result->candidates[result->front[j]];
@@ -238,24 +244,26 @@ static void discard(const SearchSetup *setup, SearchResult *result) {
 typedef struct Picking {
     const SearchSetup *setup;
     const SearchResult *result;
+    const SearchTwins *twins;
     const guint *places; /* a candidate, where bounds are equal */
     guint objective;     /* that orders; the others follow */
 } Picking;
 
 static gint by_bound(gconstpointer a, gconstpointer b, gpointer data) {
     const Picking *picking = data;
-    const Candidate *first = &picking->result->candidates[*(const gsize *)a];
-    const Candidate *second = &picking->result->candidates[*(const gsize *)b];
+    gsize first = *(const gsize *)a, second = *(const gsize *)b;
+    const Objectives *objectives = picking->setup->objectives;
     double optimistic[2][N_FIGURES];
 
-    search_optimistic(first, optimistic[0]);
-    search_optimistic(second, optimistic[1]);
-    Figure figure = picking->setup->objectives->figures[picking->objective];
+    search_optimistic(picking->result->candidates[first].best_figures, optimistic[0]);
+    search_optimistic(picking->result->candidates[second].best_figures, optimistic[1]);
+    Figure figure = objectives->figures[picking->objective];
     int order = objective_compare(figure, optimistic[0][figure], optimistic[1][figure]);
-    guint place = picking->places[*(const gsize *)a], other = picking->places[*(const gsize *)b];
+    guint place = picking->places[first], other = picking->places[second];
     if (order != 0 || place != other)
         return order != 0 ? order : place < other ? -1 : 1;
-    return search_order(picking->setup, first, optimistic[0], second, optimistic[1]);
+    order = objectives_order(objectives, optimistic[0], optimistic[1]);
+    return order != 0 ? order : search_twins_order(picking->twins, first, second);
 }
 
 static GArray *left_over(const SearchResult *result) {
@@ -272,7 +280,7 @@ static GArray *left_over(const SearchResult *result) {
 static GArray *pick(const SearchSetup *setup, const SearchResult *result, const SearchTwins *twins,
                     const guint *places) {
     guint n = setup->objectives->n;
-    Picking picking = {setup, result, places, 0};
+    Picking picking = {setup, result, twins, places, 0};
     GArray *round = g_array_new(FALSE, FALSE, sizeof(gsize));
     g_autoptr(GPtrArray) orders = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
 
@@ -302,7 +310,7 @@ static GArray *tied(const SearchSetup *setup, const SearchResult *result) {
 
     for (guint i = 0; i < left->len; i++) {
         gsize index = g_array_index(left, gsize, i);
-        search_optimistic(&result->candidates[index], optimistic);
+        search_optimistic(result->candidates[index].best_figures, optimistic);
         int order = objective_compare(figure, optimistic[figure], best);
         if (order < 0) {
             g_array_set_size(same, 0);
@@ -316,11 +324,26 @@ static GArray *tied(const SearchSetup *setup, const SearchResult *result) {
 }
 
 /* Where bounds do not tell the most promising apart, slices of the workload do. */
-static gboolean order_tied(const SearchSetup *setup, SearchResult *result, guint *places,
-                           GError **error) {
+static gboolean order_tied(const SearchSetup *setup, SearchResult *result, const SearchTwins *twins,
+                           guint *places, GError **error) {
     g_autoptr(GArray) same = tied(setup, result);
 
-    return same->len <= TIED_MOST || search_slices_order(setup, result, same, places, error);
+    return same->len <= TIED_MOST || search_slices_order(setup, result, twins, same, places, error);
+}
+
+typedef struct GuidedRound {
+    GArray *indices;
+    CampaignRun *runs; /* of them */
+    SearchCutoff *cutoff;
+} GuidedRound;
+
+static void guided_round_free(gpointer data) {
+    GuidedRound *round = data;
+
+    runs_free(round->runs, round->indices->len);
+    g_array_unref(round->indices);
+    search_cutoff_free(round->cutoff);
+    g_free(round);
 }
 
 typedef struct Guiding {
@@ -328,8 +351,8 @@ typedef struct Guiding {
     SearchResult *result;
     const SearchTwins *twins;
     guint *places;
-    GQueue rounds; /* under way: their indices (GArray), owned */
-    GQueue runs;   /* … and their runs */
+    PlanBounds *bounds;
+    GQueue rounds; /* under way: GuidedRound, owned */
 } Guiding;
 
 static CampaignRun *guided_next(gpointer data, gsize *n) {
@@ -342,39 +365,41 @@ static CampaignRun *guided_next(gpointer data, gsize *n) {
     g_autoptr(GArray) round = pick(guiding->setup, result, guiding->twins, guiding->places);
     if (round->len == 0)
         return NULL;
-    CampaignRun *runs = runs_of(guiding->setup, result, round);
+    GuidedRound *next = g_new(GuidedRound, 1);
     *n = round->len;
-    g_queue_push_tail(&guiding->rounds, g_steal_pointer(&round));
-    g_queue_push_tail(&guiding->runs, runs);
-    return runs;
+    *next = (GuidedRound){.runs = runs_of(guiding->setup, result, round),
+                          .cutoff = search_cutoff_new(guiding->setup, guiding->bounds, result)};
+    next->indices = g_steal_pointer(&round);
+    for (gsize i = 0; i < *n; i++)
+        next->runs[i].watch = search_cutoff_watch(next->cutoff);
+    g_queue_push_tail(&guiding->rounds, next);
+    return next->runs;
 }
 
 static void guided_take(gpointer data, CampaignRun *runs, gsize n) {
     Guiding *guiding = data;
-    g_autoptr(GArray) round = g_queue_pop_head(&guiding->rounds);
+    GuidedRound *round = g_queue_pop_head(&guiding->rounds);
 
-    g_queue_pop_head(&guiding->runs);
-    take_round(guiding->setup, guiding->result, round, runs, guiding->twins);
-    runs_free(runs, n);
+    (void)n;
+    take_round(guiding->setup, guiding->result, round->indices, runs, guiding->twins);
+    guided_round_free(round);
 }
 
 static gboolean search_guided(const SearchSetup *setup, SearchResult *result, GError **error) {
     g_autofree guint *places = g_new0(guint, result->n);
     g_autofree char *label = label_of(setup, "guided");
     g_autoptr(SearchTwins) twins = search_twins_new(setup, result);
-    Guiding guiding = {setup, result, twins, places, G_QUEUE_INIT, G_QUEUE_INIT};
+    g_autoptr(PlanBounds) bounds = search_bounds_fill(setup, result, error);
+    Guiding guiding = {setup, result, twins, places, bounds, G_QUEUE_INIT};
     CampaignRounds rounds = {ROUNDS_AHEAD, guided_next, guided_take, &guiding};
 
-    if (!search_bounds_fill(setup, result, error))
+    if (bounds == NULL)
         return FALSE;
     discard(setup, result);
-    if (!order_tied(setup, result, places, error))
+    if (!order_tied(setup, result, twins, places, error))
         return FALSE;
     gboolean done = campaign_run_rounds(setup->campaign, &rounds, label, error);
-    while (!g_queue_is_empty(&guiding.rounds)) {
-        g_autoptr(GArray) round = g_queue_pop_head(&guiding.rounds);
-        runs_free(g_queue_pop_head(&guiding.runs), round->len);
-    }
+    g_queue_clear_full(&guiding.rounds, guided_round_free);
     return done;
 }
 

@@ -32,6 +32,7 @@ typedef struct Candidate {
                                        Exhaustive searches leave them all NaN */
     guint rank;                     /* of FATE_RANKED, from 1; 0: none */
     gboolean under_way;             /* being simulated */
+    gboolean cut;                   /* simulated until what its run had shown beat its bound */
     gboolean on_front;              /* no other one is better in all objectives */
 } Candidate;
 
@@ -47,11 +48,13 @@ typedef struct SearchResult {
     gsize *front; /* indices, in the order of the ranking; with one objective the best alone */
     gsize n_front;
     guint64 fates[N_FATES];
-    gsize simulated;
+    gsize simulated; /* to the end, or cut */
+    gsize cut;
     gsize twins; /* not simulated, but the same run as one that was: only slots that none of its
                     requests waited for differ */
     guint rounds;
-    double events; /* engine operations of what this search simulated, known ones included */
+    double
+        events; /* engine operations of what this search simulated, known and cut ones included */
 } SearchResult;
 void search_result_free(SearchResult *result);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(SearchResult, search_result_free)

@@ -28,15 +28,15 @@ static gboolean fill(const SearchSetup *setup, PlanBounds *bounds, Candidate *ca
     return TRUE;
 }
 
-gboolean search_bounds_fill(const SearchSetup *setup, SearchResult *result, GError **error) {
+PlanBounds *search_bounds_fill(const SearchSetup *setup, SearchResult *result, GError **error) {
     g_autoptr(Experiment) base = campaign_experiment(setup->campaign, setup->settings, NULL);
     const Experiment *known = base == NULL ? campaign_base(setup->campaign) : base;
     g_autoptr(PlanBounds) bounds = plan_bounds_new(known, error);
 
     if (bounds == NULL)
-        return FALSE;
+        return NULL;
     for (gsize i = 0; i < result->n; i++)
         if (!fill(setup, bounds, &result->candidates[i], error))
-            return FALSE;
-    return TRUE;
+            return NULL;
+    return g_steal_pointer(&bounds);
 }

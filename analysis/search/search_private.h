@@ -2,15 +2,13 @@
 #ifndef ANALYSIS_SEARCH_PRIVATE_H
 #define ANALYSIS_SEARCH_PRIVATE_H
 
+#include "analysis/search/plan_bound.h"
 #include "analysis/search/search.h"
 
-/* Fills the candidates' best_figures; those whose experiment cannot be are FATE_REFUSED. */
-gboolean search_bounds_fill(const SearchSetup *setup, SearchResult *result, GError **error);
+/* Fills the candidates' best_figures; those whose experiment cannot be are FATE_REFUSED. NULL on
+ * error. Caller frees. */
+PlanBounds *search_bounds_fill(const SearchSetup *setup, SearchResult *result, GError **error);
 
-/* The order of the ranking between two candidates with the figures 'a' and 'b': below 0 when the
- * first comes before the second. */
-int search_order(const SearchSetup *setup, const Candidate *first, const double *a,
-                 const Candidate *second, const double *b);
 /* Whether a plan with these figures leaves no place on the front for another with those. */
 gboolean search_beats(const SearchSetup *setup, const Candidate *first, const double *a,
                       const Candidate *second, const double *b);
@@ -18,23 +16,40 @@ gboolean search_beats(const SearchSetup *setup, const Candidate *first, const do
 /* Ranks what is FATE_RANKED: ranking, ranks, best and front. */
 void search_rank(const SearchSetup *setup, SearchResult *result);
 
-/* Short runs of the candidates in 'indices' (gsize; changed), whose 'places' (an entry a candidate)
- * then grow from the most to the least promising. Without effect on short workloads. */
-gboolean search_slices_order(const SearchSetup *setup, SearchResult *result, GArray *indices,
-                             guint *places, GError **error);
-
 /* Which candidates are the same run but for slots that none of its requests wait for. */
 typedef struct SearchTwins SearchTwins;
 SearchTwins *search_twins_new(const SearchSetup *setup, const SearchResult *result);
 void search_twins_free(SearchTwins *twins);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(SearchTwins, search_twins_free)
+/* Which of two to simulate first where nothing else tells: below 0 the first. Of those that may be
+ * the same run the one with the most slots, whose bounds are the others' too; else in order. */
+int search_twins_order(const SearchTwins *twins, gsize first, gsize second);
 /* A candidate that may be the same run is under way. */
 gboolean search_twins_wait(const SearchTwins *twins, const SearchResult *result, gsize index);
-/* Gives the figures of candidate 'index', which was simulated, to those that are the same run. */
+/* Gives the figures of candidate 'index', which was simulated, to those that are the same run, and
+ * the bounds of one that was cut to those of fewer slots, whose run is the same so far. */
 void search_twins_fill(const SearchTwins *twins, SearchResult *result, gsize index);
 
-/* best_figures with what is unknown as good as can be. */
-void search_optimistic(const Candidate *candidate, double *figures);
+/* Short runs of the candidates in 'indices' (gsize; changed), whose 'places' (an entry a candidate)
+ * then grow from the most to the least promising. Without effect on short workloads. */
+gboolean search_slices_order(const SearchSetup *setup, SearchResult *result,
+                             const SearchTwins *twins, GArray *indices, guint *places,
+                             GError **error);
+
+/* Fills 'figures' with 'best_figures', where what is unknown is as good as can be. */
+void search_optimistic(const double *best_figures, double *figures);
+/* Bounds that a run has shown, where it has. */
+void search_bound_by(Candidate *candidate, const double *figures);
+/* Whether optimistic figures break a limit on the side on which the true ones are worse. */
+gboolean search_breaks_limit(const Objectives *objectives, const double *optimistic);
+
+/* Ends a run once it is proven that it cannot come onto the front as it is now. */
+typedef struct SearchCutoff SearchCutoff;
+/* Borrows setup and bounds. NULL as long as nothing is on the front: all runs tell something. */
+SearchCutoff *search_cutoff_new(const SearchSetup *setup, PlanBounds *bounds,
+                                const SearchResult *result);
+void search_cutoff_free(SearchCutoff *cutoff);
+const CampaignWatch *search_cutoff_watch(const SearchCutoff *cutoff); /* borrowed; NULL for NULL */
 
 /* For progress: what 'best' is from here on. */
 void search_progress_begin(SearchProgress *progress, const Objectives *objectives);

@@ -9,17 +9,6 @@ static int by_place(const Candidate *a, const Candidate *b) {
     return a < b ? -1 : a > b; /* both in one array, in enumeration order */
 }
 
-int search_order(const SearchSetup *setup, const Candidate *first, const double *a,
-                 const Candidate *second, const double *b) {
-    for (guint i = 0; i < setup->objectives->n; i++) {
-        Figure figure = setup->objectives->figures[i];
-        int order = objective_compare(figure, a[figure], b[figure]);
-        if (order != 0)
-            return order;
-    }
-    return by_place(first, second);
-}
-
 gboolean search_beats(const SearchSetup *setup, const Candidate *first, const double *a,
                       const Candidate *second, const double *b) {
     Comparison comparison = objectives_compare(setup->objectives, a, b);
@@ -28,12 +17,28 @@ gboolean search_beats(const SearchSetup *setup, const Candidate *first, const do
            (comparison == OBJECTIVES_EQUAL && by_place(first, second) < 0);
 }
 
-void search_optimistic(const Candidate *candidate, double *figures) {
+void search_optimistic(const double *best_figures, double *figures) {
     for (Figure figure = 0; figure < N_FIGURES; figure++) {
-        double best = candidate->best_figures[figure];
         double unknown = figure_info(figure)->larger_is_better ? INFINITY : -INFINITY;
-        figures[figure] = isnan(best) ? unknown : best;
+        figures[figure] = isnan(best_figures[figure]) ? unknown : best_figures[figure];
     }
+}
+
+void search_bound_by(Candidate *candidate, const double *figures) {
+    for (Figure figure = 0; figure < N_FIGURES; figure++)
+        if (!isnan(figures[figure]) && figure != FIGURE_EVENTS && figure != FIGURE_SLOTS_NEEDED)
+            candidate->best_figures[figure] = figures[figure];
+}
+
+gboolean search_breaks_limit(const Objectives *objectives, const double *optimistic) {
+    for (guint i = 0; i < objectives->limits->len; i++) {
+        const FigureLimit *limit = &g_array_index(objectives->limits, FigureLimit, i);
+        gboolean same_side = limit->at_most != figure_info(limit->figure)->larger_is_better;
+        if ((same_side || limit->figure == FIGURE_CLUSTERS) &&
+            !figure_limit_kept(limit, optimistic))
+            return TRUE;
+    }
+    return FALSE;
 }
 
 typedef struct Ranking {
@@ -46,8 +51,9 @@ static gint by_figures(gconstpointer a, gconstpointer b, gpointer data) {
     const Candidate *first = &ranking->result->candidates[*(const gsize *)a];
     const Candidate *second = &ranking->result->candidates[*(const gsize *)b];
 
-    return search_order(ranking->setup, first, first->outcome.figures, second,
-                        second->outcome.figures);
+    int order = objectives_order(ranking->setup->objectives, first->outcome.figures,
+                                 second->outcome.figures);
+    return order != 0 ? order : by_place(first, second);
 }
 
 static gboolean is_beaten(const SearchSetup *setup, const SearchResult *result, gsize index) {

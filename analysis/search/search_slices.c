@@ -13,6 +13,7 @@ typedef struct Slice {
     const SearchSetup *setup;
     CampaignRun *runs; /* a run a candidate of 'indices' */
     const SearchResult *result;
+    const SearchTwins *twins;
     const GArray *indices;
 } Slice;
 
@@ -50,10 +51,11 @@ static gint by_slice(gconstpointer a, gconstpointer b, gpointer data) {
 
     if (one_class != other_class)
         return one_class < other_class ? -1 : 1;
-    return search_order(
-        slice->setup, &slice->result->candidates[g_array_index(slice->indices, gsize, first)],
-        one->figures, &slice->result->candidates[g_array_index(slice->indices, gsize, second)],
-        other->figures);
+    int order = objectives_order(slice->setup->objectives, one->figures, other->figures);
+    return order != 0
+               ? order
+               : search_twins_order(slice->twins, g_array_index(slice->indices, gsize, first),
+                                    g_array_index(slice->indices, gsize, second));
 }
 
 /* Puts the indices in order, best first. */
@@ -70,10 +72,10 @@ static void order(const Slice *slice, GArray *indices) {
         g_array_index(indices, gsize, i) = sorted[i];
 }
 
-static gboolean run_slice(const SearchSetup *setup, SearchResult *result, GArray *indices,
-                          const char *setting, GError **error) {
+static gboolean run_slice(const SearchSetup *setup, SearchResult *result, const SearchTwins *twins,
+                          GArray *indices, const char *setting, GError **error) {
     g_autofree CampaignRun *runs = g_new0(CampaignRun, indices->len);
-    Slice slice = {setup, runs, result, indices};
+    Slice slice = {setup, runs, result, twins, indices};
 
     for (guint i = 0; i < indices->len; i++)
         runs[i].overrides = (char **)slice_settings(
@@ -90,8 +92,9 @@ static gboolean run_slice(const SearchSetup *setup, SearchResult *result, GArray
     return done;
 }
 
-gboolean search_slices_order(const SearchSetup *setup, SearchResult *result, GArray *indices,
-                             guint *places, GError **error) {
+gboolean search_slices_order(const SearchSetup *setup, SearchResult *result,
+                             const SearchTwins *twins, GArray *indices, guint *places,
+                             GError **error) {
     g_autoptr(Experiment) own = campaign_experiment(setup->campaign, setup->settings, NULL);
     const Experiment *experiment = own == NULL ? campaign_base(setup->campaign) : own;
     guint of_all = indices->len;
@@ -102,7 +105,7 @@ gboolean search_slices_order(const SearchSetup *setup, SearchResult *result, GAr
         if (requests < LEAST_REQUESTS)
             continue;
         search_progress_begin(setup->progress, NULL); /* a slice's figures are no best */
-        if (!run_slice(setup, result, indices, setting, error))
+        if (!run_slice(setup, result, twins, indices, setting, error))
             return FALSE;
         search_progress_begin(setup->progress, setup->objectives);
         for (guint i = 0; i < indices->len; i++)

@@ -54,6 +54,14 @@ void search_twins_free(SearchTwins *twins) {
     g_free(twins);
 }
 
+int search_twins_order(const SearchTwins *twins, gsize first, gsize second) {
+    if (twins->families[first] != twins->families[second])
+        return twins->families[first] < twins->families[second] ? -1 : 1;
+    if (twins->slots[first] != twins->slots[second])
+        return twins->slots[first] > twins->slots[second] ? -1 : 1;
+    return first < second ? -1 : first > second;
+}
+
 gboolean search_twins_wait(const SearchTwins *twins, const SearchResult *result, gsize index) {
     for (gsize i = 0; i < twins->n; i++)
         if (i != index && twins->families[i] == twins->families[index] &&
@@ -62,19 +70,35 @@ gboolean search_twins_wait(const SearchTwins *twins, const SearchResult *result,
     return FALSE;
 }
 
+/* With fewer slots a plan can never do better than with more. */
+static void inherit_bounds(const SearchTwins *twins, SearchResult *result, gsize index,
+                           Candidate *twin) {
+    const Candidate *known = &result->candidates[index];
+
+    if (twins->slots[twin - result->candidates] > twins->slots[index])
+        return;
+    search_bound_by(twin, known->outcome.figures);
+    twin->cut = TRUE;
+    result->twins++;
+}
+
 void search_twins_fill(const SearchTwins *twins, SearchResult *result, gsize index) {
     const Candidate *known = &result->candidates[index];
+    gboolean ended = known->fate == FATE_RANKED || known->fate == FATE_LIMIT;
     double needed = known->outcome.figures[FIGURE_SLOTS_NEEDED];
 
     /* NaN where there are no figures */
-    if ((known->fate != FATE_RANKED && known->fate != FATE_LIMIT) ||
-        !(needed <= twins->slots[index]))
+    if ((!ended && known->outcome.status != OUTCOME_CUT) || !(needed <= twins->slots[index]))
         return;
     for (gsize i = 0; i < twins->n; i++) {
         Candidate *twin = &result->candidates[i];
-        if (twins->families[i] != twins->families[index] || twins->slots[i] < needed ||
-            twin->fate != FATE_UNNEEDED || twin->under_way)
+        if (i == index || twins->families[i] != twins->families[index] ||
+            twins->slots[i] < needed || twin->fate != FATE_UNNEEDED || twin->under_way)
             continue;
+        if (!ended) {
+            inherit_bounds(twins, result, index, twin);
+            continue;
+        }
         memcpy(twin->outcome.figures, known->outcome.figures, sizeof twin->outcome.figures);
         twin->fate = known->fate;
         result->twins++;

@@ -175,7 +175,8 @@ static void check_space_bounds(const Case *test, const Space *space) {
         .campaign = test->campaign, .space = test->space, .objectives = objectives};
     guint bounded = 0;
 
-    g_assert_true(search_bounds_fill(&setup, result, &error));
+    g_autoptr(PlanBounds) bounds = search_bounds_fill(&setup, result, &error);
+    g_assert_nonnull(bounds);
     g_assert_no_error(error);
     for (gsize i = 0; i < result->n; i++)
         bounded += check_bounds(space->name, &result->candidates[i]);

@@ -1,0 +1,16 @@
+/* Looks at a run from time to time, and ends it once what it has done and what still lies before it
+ * prove that its figures can be of no use: its bounds then are those of the plan. */
+#ifndef ANALYSIS_PLAN_WATCH_H
+#define ANALYSIS_PLAN_WATCH_H
+
+#include "analysis/search/plan_bound.h"
+
+/* Whether a run whose figures can be no better than these (N_FIGURES; NaN: unknown) is of no use.
+ * Once it is so for some figures it must be so for all that are worse. */
+typedef gboolean (*PlanUseless)(gconstpointer data, const double *figures);
+
+/* For one run of 'experiment', in its process. Borrows all. NULL where the plan has no bounds. */
+RunWatch *plan_watch_new(PlanBounds *bounds, const Experiment *experiment, const OpCosts *costs,
+                         PlanUseless useless, gconstpointer data);
+
+#endif
