@@ -29,6 +29,15 @@ static double of_arrivals(const BoundWork *work, const BoundBuffer *buffer) {
     return end_s;
 }
 
+double bound_end_at_once(const BoundWork *work, const BoundBuffer *buffer) {
+    g_auto(BoundLeft) left = {0};
+
+    bound_left_init(&left, work);
+    for (gsize i = 0; i < work->bounding->load->n; i++)
+        bound_left_add(&left, work, i);
+    return bound_left_end(&left, work, buffer);
+}
+
 /* --- a load all of one shape, there at once */
 
 /* Steps of at most 'batch' requests that all of 'n' are in once: the least seconds, of each n. */
@@ -52,7 +61,8 @@ static double uniform_rounds_end(const BoundWork *work) {
     const Bounding *bounding = work->bounding;
     const BoundShape *decode = &bounding->decode;
     const BoundLoad *load = bounding->load;
-    guint batches = decode->replicas * decode->n_stages, tokens = load->outputs[0] - 1;
+    guint64 batches = decode->replicas * decode->micro_batches;
+    guint tokens = load->outputs[0] - 1;
     guint fewest = (guint)((load->n + batches - 1) / batches);
     guint most = MAX(fewest, (guint)MIN(decode->batch, load->n));
     gboolean together = bounding->experiment->policy->decode.batching == BATCHING_SYNCHRONOUS;

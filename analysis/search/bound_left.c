@@ -56,11 +56,10 @@ static double decode_end(const BoundLeft *left, const BoundWork *work, guint k) 
            (bounding->colocated || !left->fresh ? 0 : work->first_least_s);
 }
 
-/* A replica has as many micro-batches as stages, and a micro-batch is in one stage at a time: its
- * tokens take whole rounds. */
+/* A micro-batch is in one stage at a time: its tokens take whole rounds. */
 static double rounds_end(const BoundLeft *left, const BoundWork *work) {
     const BoundShape *decode = &work->bounding->decode;
-    double batches = (double)decode->replicas * decode->n_stages;
+    double batches = (double)decode->replicas * (double)decode->micro_batches;
     double work_s = left->tokens * work->cycle_row_s + decode->whole.layers * left->attention_s;
 
     return left->from_s + work_s / batches + (left->fresh ? work->first_least_s : 0) -

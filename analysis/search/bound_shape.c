@@ -111,6 +111,7 @@ void bound_shape_init(BoundShape *shape, const Experiment *experiment, ReplicaRo
                                  .ring_fixed_s = INFINITY,
                                  .ring_row_s = INFINITY};
     shape->n_stages = one->n_stages;
+    shape->micro_batches = policy_micro_batches(&experiment->policy->decode, one->n_stages);
     shape->tp = one->stages[0].tp;
     shape->rates = bound_rates_of(rates, device, experiment->model, shape->tp);
     for (guint i = 0; i < plan->n_replicas; i++)

@@ -25,6 +25,7 @@ typedef struct BoundShape {
     guint pull_layers;               /* of the largest stage */
     guint64 kv_tokens;               /* of a replica, at the most */
     guint64 batch;                   /* requests in a decode step, at the most */
+    guint64 micro_batches;           /* of a replica */
     TpRates *rates;
 } BoundShape;
 

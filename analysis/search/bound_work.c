@@ -126,6 +126,8 @@ static void kinds_fill(BoundWork *work) {
     }
     if (!bounding->decode_counts)
         return;
+    work->token_attention_s = tp_rates_least_answer_attention(
+        decode->rates, bounding->load->least_prompt, bounding->load->most_total);
     work->cycle_s = least_cycle(bounding);
     work->cycle_row_s = bounding_mixes(bounding) ? 0 : least_cycle_row(decode, decode->batch);
 }

@@ -52,6 +52,7 @@ typedef struct BoundWork {
     WorkKind whole;           /* prefill's stages as one */
     double cycle_row_s;       /* a token of an answer, all stages and the way round */
     double cycle_s;           /* a decode step on all stages and the way round, at the least */
+    double token_attention_s; /* of a token of an answer in one layer, at the least */
     double busy_s;            /* cluster-seconds in which steps run for all of them, at the least */
     /* of all requests the least */
     double prompt_least_s; /* first token */

@@ -153,14 +153,16 @@ void plan_figures_unknown(const Experiment *experiment, double *figures) {
     figures[FIGURE_CLUSTERS] = experiment->plan->clusters_used;
 }
 
-void plan_bounds_fill(PlanBounds *bounds, const Experiment *experiment, const OpCosts *costs,
-                      double *figures) {
+double plan_bounds_fill(PlanBounds *bounds, const Experiment *experiment, const OpCosts *costs,
+                        double *figures) {
     PlanParts parts;
 
     plan_figures_unknown(experiment, figures);
     if (!plan_parts_init(&parts, bounds, experiment, costs))
-        return;
+        return 0;
     plan_bound_rates(&parts.work, parts.end_s, figures);
     plan_bound_latencies(&parts.work, &parts.latencies, figures);
+    double at_once_s = bound_end_at_once(&parts.work, &parts.buffer);
     plan_parts_clear(&parts);
+    return at_once_s;
 }

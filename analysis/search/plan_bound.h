@@ -16,8 +16,10 @@ void plan_bounds_free(PlanBounds *bounds);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PlanBounds, plan_bounds_free)
 
 /* Fills 'figures' (N_FIGURES) with values that are at least as good as those of the simulation; NaN
- * where nothing is known. 'experiment' has the plan, 'costs' its operators' times. */
-void plan_bounds_fill(PlanBounds *bounds, const Experiment *experiment, const OpCosts *costs,
-                      double *figures);
+ * where nothing is known. 'experiment' has the plan, 'costs' its operators' times. Returns the
+ * seconds that the workload would take at the least if all of it were there at once: the less, the
+ * stronger the plan (0 where it is not known). */
+double plan_bounds_fill(PlanBounds *bounds, const Experiment *experiment, const OpCosts *costs,
+                        double *figures);
 
 #endif

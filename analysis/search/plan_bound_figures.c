@@ -1,6 +1,7 @@
 #include "analysis/search/plan_bound_figures.h"
 
 #include "analysis/run/histogram.h"
+#include "analysis/search/bound_goodput.h"
 #include <math.h>
 
 /* Sums of many times are rounded otherwise than the engine's clock. */
@@ -54,6 +55,34 @@ static gboolean counts(const BoundWork *work, gsize i) {
 
 /* --- latencies */
 
+static gboolean can_be_good(const BoundWork *work, const BoundLatencies *latencies, gsize i) {
+    for (LatencyKind kind = 0; kind < N_LATENCIES; kind++) {
+        const SloLimit *limit = latency_limit(kind, &work->bounding->experiment->slo);
+        if (limit != NULL && latencies->of[kind][i] > limit->limit_s)
+            return FALSE;
+    }
+    return counts(work, i);
+}
+
+static gboolean has_limits(const Slo *slo) {
+    for (LatencyKind kind = 0; kind < N_LATENCIES; kind++)
+        if (latency_limit(kind, slo) != NULL)
+            return TRUE;
+    return FALSE;
+}
+
+static gsize most_good(const BoundWork *work, const BoundLatencies *latencies) {
+    gsize n = work->bounding->load->n;
+
+    if (!has_limits(&work->bounding->experiment->slo) || n > BOUND_GOODPUT_MAX ||
+        work->bounding->load->closed_loop) /* dates of arrival are not known */
+        return n;
+    g_autofree gboolean *eligible = g_new(gboolean, n);
+    for (gsize i = 0; i < n; i++)
+        eligible[i] = can_be_good(work, latencies, i);
+    return bound_goodput_most(work, eligible);
+}
+
 void bound_latencies_init(BoundLatencies *latencies, const BoundWork *work) {
     gsize n = work->bounding->load->n;
 
@@ -67,6 +96,7 @@ void bound_latencies_init(BoundLatencies *latencies, const BoundWork *work) {
         latencies->of[LATENCY_E2E][i] = (alone->first_s + rest_s) * ROUNDING;
         latencies->of[LATENCY_TPOT][i] = output > 1 ? rest_s / (output - 1) * ROUNDING : -1;
     }
+    latencies->most_good = most_good(work, latencies);
 }
 
 void bound_latencies_clear(BoundLatencies *latencies) {
@@ -90,30 +120,18 @@ static void fill_latency(const BoundWork *work, const double *latencies, Figure 
         figures[mean + 1 + q] = histogram_quantile(histogram, quantiles[q]) * error;
 }
 
-static gboolean can_be_good(const Slo *slo, const BoundLatencies *latencies, gsize i) {
-    for (LatencyKind kind = 0; kind < N_LATENCIES; kind++) {
-        const SloLimit *limit = latency_limit(kind, slo);
-        if (limit != NULL && latencies->of[kind][i] > limit->limit_s)
-            return FALSE;
-    }
-    return TRUE;
-}
-
 static void fill_goodput(const BoundWork *work, const BoundLatencies *latencies, double *figures) {
-    const Slo *slo = &work->bounding->experiment->slo;
-    guint limits = 0;
-    double all = 0, good = 0;
+    gsize all = 0, good = 0;
 
-    for (LatencyKind kind = 0; kind < N_LATENCIES; kind++)
-        limits += latency_limit(kind, slo) != NULL ? 1 : 0;
     for (gsize i = 0; i < work->bounding->load->n; i++) {
         all += counts(work, i) ? 1 : 0;
-        good += counts(work, i) && can_be_good(slo, latencies, i) ? 1 : 0;
+        good += can_be_good(work, latencies, i) ? 1 : 0;
     }
-    if (limits == 0 || all <= 0)
+    if (all == 0 || !has_limits(&work->bounding->experiment->slo))
         return;
-    figures[FIGURE_GOODPUT] = good / all;
-    figures[FIGURE_GOODPUT_RATE] = figures[FIGURE_REQUEST_RATE] * good / all; /* NaN stays */
+    figures[FIGURE_GOODPUT] = (double)MIN(good, latencies->most_good) / (double)all;
+    figures[FIGURE_GOODPUT_RATE] =
+        figures[FIGURE_REQUEST_RATE] * figures[FIGURE_GOODPUT]; /* NaN stays */
 }
 
 /* --- rates */

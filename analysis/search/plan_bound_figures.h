@@ -9,8 +9,9 @@
 /* Seconds, of every request (in order of arrival) at the least; below 0 where it has none. */
 typedef struct BoundLatencies {
     double *of[N_LATENCIES];
+    gsize most_good; /* requests within all limits, for what the plan can do; of those that count */
 } BoundLatencies;
-/* With nobody else about. */
+/* Latencies with nobody else about. */
 void bound_latencies_init(BoundLatencies *latencies, const BoundWork *work);
 void bound_latencies_clear(BoundLatencies *latencies);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(BoundLatencies, bound_latencies_clear)

@@ -17,11 +17,10 @@ typedef struct PlanWatch {
     PlanUseless useless;
     gconstpointer data;
     double looks;
-    BoundLeft fresh;          /* requests whose prompts are not begun */
-    BoundLeft left;           /* all that is not begun, but for 'tokens' */
-    double tokens;            /* of all answers, but for each one's first */
-    double unbegun_tokens;    /* … of those that have not begun to decode */
-    double token_attention_s; /* of a token in one layer, at the least */
+    BoundLeft fresh;       /* requests whose prompts are not begun */
+    BoundLeft left;        /* all that is not begun, but for 'tokens' */
+    double tokens;         /* of all answers, but for each one's first */
+    double unbegun_tokens; /* … of those that have not begun to decode */
     guint64 first_tokens;
     guint8 *progress;  /* a request, by its id; NULL where arrivals are not known */
     gsize oldest_open; /* all requests before it have ended */
@@ -153,7 +152,7 @@ static void look_ahead(PlanWatch *watch, const SimulationSample *sample) {
     left.tokens = 0;
     if (parts->bounding.decode_counts)
         left.tokens = MAX(0, watch->tokens - done - (double)sample->running);
-    left.attention_s += MAX(0, left.tokens - watch->unbegun_tokens) * watch->token_attention_s;
+    left.attention_s += MAX(0, left.tokens - watch->unbegun_tokens) * parts->work.token_attention_s;
     at_least(&parts->end_s, bound_left_end(&left, &parts->work, &parts->buffer));
     if (watch->fresh.prompts > 0)
         at_least(&parts->end_s, bound_left_end(&watch->fresh, &parts->work, &parts->buffer));
@@ -201,9 +200,6 @@ RunWatch *plan_watch_new(PlanBounds *bounds, const Experiment *experiment, const
     left_of_all(&watch->left, &parts->work);
     left_of_all(&watch->fresh, &parts->work);
     watch->tokens = watch->unbegun_tokens = watch->fresh.tokens;
-    if (parts->bounding.decode_counts)
-        watch->token_attention_s = tp_rates_least_answer_attention(
-            parts->bounding.decode.rates, load->least_prompt, load->most_total);
     if (!load->closed_loop)
         watch->progress = g_new0(guint8, load->n);
     return (RunWatch *)g_steal_pointer(&watch);

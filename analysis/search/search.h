@@ -30,6 +30,7 @@ typedef struct Candidate {
     Outcome outcome; /* with figures where it was simulated and is sound */
     double best_figures[N_FIGURES]; /* no simulation of it can be better than these; NaN: unknown.
                                        Exhaustive searches leave them all NaN */
+    double at_once_s;               /* the least time for the whole workload at once; 0: unknown */
     guint rank;                     /* of FATE_RANKED, from 1; 0: none */
     gboolean under_way;             /* being simulated */
     gboolean cut;                   /* simulated until what its run had shown beat its bound */

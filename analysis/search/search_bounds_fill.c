@@ -24,7 +24,7 @@ static gboolean fill(const SearchSetup *setup, PlanBounds *bounds, Candidate *ca
 
     if (costs == NULL)
         return refuse(candidate, failure, error);
-    plan_bounds_fill(bounds, experiment, costs, candidate->best_figures);
+    candidate->at_once_s = plan_bounds_fill(bounds, experiment, costs, candidate->best_figures);
     return TRUE;
 }
 

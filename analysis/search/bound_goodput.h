@@ -1,0 +1,13 @@
+/* Private to plan_bound: how many requests a plan can serve within the limits on latency. */
+#ifndef ANALYSIS_BOUND_GOODPUT_H
+#define ANALYSIS_BOUND_GOODPUT_H
+
+#include "analysis/search/bound_work.h"
+
+/* Of longer workloads it is not asked: it looks at each request some times for each plan. */
+#define BOUND_GOODPUT_MAX 100000
+
+/* Of the requests marked in 'eligible' (an entry a request), at the most. */
+gsize bound_goodput_most(const BoundWork *work, const gboolean *eligible);
+
+#endif
