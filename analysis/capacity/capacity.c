@@ -116,7 +116,7 @@ static CapacityPoint *size_point(const CapacitySetup *setup, guint64 size, GErro
                           .load = 1};
 
     if (space != NULL)
-        return capacity_search(setup, &search, error);
+        return capacity_search_seeds(setup, &search, error);
     CapacityPoint *point = capacity_point_new(size, 1, NULL);
     point->reason = g_strdup(empty->message);
     return point;

@@ -30,7 +30,7 @@ typedef struct CapacitySetup {
     CapacityUnits units;
     guint64 from, to, step; /* sizes; step ≥ 1 */
     const GArray *loads;    /* double, ascending: of the chosen plan's headroom */
-    guint64 seeds;          /* other ones to try the chosen plan with */
+    guint64 seeds;          /* other ones under which a plan has to meet the targets too */
     double knee_gain;       /* of goodput (without limits: of throughput), see 'knee' */
     gboolean own_plan;      /* for the highest load: the experiment's own plan, no search */
     SearchProgress *progress;
@@ -38,10 +38,12 @@ typedef struct CapacitySetup {
 
 /* A plan on a machine under a load, simulated. */
 typedef struct CapacityPoint {
-    guint64 size;    /* of the machine; 0: the experiment's own */
-    double load;     /* arrivals come so many times as fast as in the experiment */
-    guint64 seed;    /* of those in 'seeds' */
-    gboolean holds;  /* all targets */
+    guint64 size;   /* of the machine; 0: the experiment's own */
+    double load;    /* arrivals come so many times as fast as in the experiment */
+    guint64 seed;   /* of those in 'seeds' */
+    gboolean holds; /* all targets; of a size, under every seed */
+    guint seeds_asked,
+        seeds_held;  /* of a size: other seeds it was tried with, and those that hold */
     char **settings; /* that make it of the experiment; NULL where there is no plan */
     char *plan;      /* in words, or NULL */
     char *reason;    /* why there are no figures, or NULL */
@@ -50,6 +52,10 @@ typedef struct CapacityPoint {
     gsize candidates, simulated; /* plans there were, and had to be simulated; 0 without a search */
 } CapacityPoint;
 void capacity_point_free(CapacityPoint *point);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(CapacityPoint, capacity_point_free)
+/* Its plan, or why there is none; and how many of other seeds hold where not all do. Caller frees.
+ */
+char *capacity_point_words(const CapacityPoint *point);
 
 /* One resource given twice, under loads of 1.1 to 1.5 times the lowest that breaks a target:
  * several, since a single run near its limit says little. */

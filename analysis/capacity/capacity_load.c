@@ -111,20 +111,6 @@ gboolean capacity_loads(const CapacitySetup *setup, Capacity *capacity, GError *
            capacity_bisect_load(setup, capacity, chosen_under, error);
 }
 
-gboolean capacity_seeds(const CapacitySetup *setup, Capacity *capacity, GError **error) {
-    guint64 own = campaign_base(setup->campaign)->seed;
-
-    for (guint64 i = 1; i <= setup->seeds; i++) {
-        char **more = g_new0(char *, 2);
-        more[0] = g_strdup_printf("seed=%" G_GUINT64_FORMAT, own + i);
-        CapacityPoint *point = chosen_with(capacity, 1, more);
-        point->seed = own + i;
-        g_ptr_array_add(capacity->seeds, point);
-    }
-    return capacity_simulate(setup, (CapacityPoint *const *)capacity->seeds->pdata,
-                             capacity->seeds->len, "other seeds", error);
-}
-
 /* --- the bottleneck: what, given twice, brings the broken figure nearest to its target */
 
 typedef enum { TWICE_COUNT, TWICE_NETWORK, TWICE_WAFERS } ReliefKind;

@@ -12,6 +12,15 @@ void capacity_point_free(CapacityPoint *point) {
     g_free(point);
 }
 
+char *capacity_point_words(const CapacityPoint *point) {
+    const char *words = point->plan != NULL ? point->plan : point->reason;
+
+    if (point->seeds_held == point->seeds_asked)
+        return g_strdup(words == NULL ? "" : words);
+    return g_strdup_printf("%s; under %u of %u other seeds", words, point->seeds_held,
+                           point->seeds_asked);
+}
+
 CapacityPoint *capacity_point_new(guint64 size, double load, char **settings) {
     CapacityPoint *point = g_new0(CapacityPoint, 1);
 

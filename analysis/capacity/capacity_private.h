@@ -31,6 +31,12 @@ typedef struct PointSearch {
 CapacityPoint *capacity_search(const CapacitySetup *setup, const PointSearch *search,
                                GError **error);
 
+/* … that meets them under the setup's other seeds too. Where the plan found breaks one under some
+ * seed, the plan found under that seed is tried, as often as there are seeds: 'holds' is FALSE when
+ * one of the seeds has no plan, or none of the plans found is good for all. */
+CapacityPoint *capacity_search_seeds(const CapacitySetup *setup, const PointSearch *search,
+                                     GError **error);
+
 /* Fills the figures of points that have settings. */
 gboolean capacity_simulate(const CapacitySetup *setup, CapacityPoint *const *points, gsize n,
                            const char *label, GError **error);

@@ -171,8 +171,8 @@ static void add_sizes(GString *out, const CapacityReport *report, const Shown *s
         const CapacityPoint *point = sizes->pdata[i];
         g_autofree char *size = g_strdup_printf("%" G_GUINT64_FORMAT, point->size);
         add_row(out, shown, point, size);
-        g_string_append_printf(out, "%s  %s\n", point->holds ? "" : " ",
-                               point->plan != NULL ? point->plan : point->reason);
+        g_autofree char *words = capacity_point_words(point);
+        g_string_append_printf(out, "%s  %s\n", point->holds ? "" : " ", words);
         bounded += point->bounded ? 1 : 0;
     }
     if (bounded > 0)

@@ -43,13 +43,15 @@ static void csv_head(GString *out) {
 char *capacity_report_sizes_csv(const CapacityReport *report) {
     const GPtrArray *sizes = report->capacity->sizes;
     const char *units = capacity_unit_names[report->setup->units];
-    GString *out = g_string_new("units,size,plans,simulated");
+    GString *out = g_string_new("units,size,plans,simulated,other_seeds,other_seeds_held");
 
     csv_head(out);
     for (guint i = 0; i < sizes->len; i++) {
         const CapacityPoint *point = sizes->pdata[i];
-        g_string_append_printf(out, "%s,%" G_GUINT64_FORMAT ",%" G_GSIZE_FORMAT ",%" G_GSIZE_FORMAT,
-                               units, point->size, point->candidates, point->simulated);
+        g_string_append_printf(
+            out, "%s,%" G_GUINT64_FORMAT ",%" G_GSIZE_FORMAT ",%" G_GSIZE_FORMAT ",%u,%u", units,
+            point->size, point->candidates, point->simulated, point->seeds_asked,
+            point->seeds_held);
         csv_point(out, point);
     }
     return g_string_free(out, FALSE);
@@ -99,6 +101,8 @@ static void json_point(JsonText *json, const char *key, const CapacityPoint *poi
         json_text_bool(json, "ruled_out_by_bound", point->bounded);
         json_text_count(json, "plans", point->candidates);
         json_text_count(json, "simulated", point->simulated);
+        json_text_count(json, "other_seeds", point->seeds_asked);
+        json_text_count(json, "other_seeds_held", point->seeds_held);
     }
     for (guint i = 0; i < N_FIGURES; i++)
         json_text_number(json, figure_info((Figure)i)->column, point->figures[i]);

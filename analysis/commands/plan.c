@@ -207,7 +207,7 @@ static const Option options[] = {
     {"method", 'm', OPTION_TEXT, AT(method), "METHOD", "the experiment's, else guided",
      "guided: leave out plans that a bound proves to miss a target; exhaustive: simulate them"},
     {"seeds", 0, OPTION_TEXT, AT(seeds), "N", "4; none of a trace",
-     "simulate the chosen plan with so many other seeds and tell how many hold the targets"},
+     "a size holds when its plan meets the targets under so many other seeds too"},
     {"knee", 0, OPTION_TEXT, AT(knee), "SHARE", "1 %",
      "the knee is the size behind which goodput gains less than this"},
     CAMPAIGN_OPTIONS_WHOLE(PlanOptions, campaign),

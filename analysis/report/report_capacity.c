@@ -22,11 +22,10 @@ static double place_of(const Curve *curve, const CapacityPoint *point) {
 static char *label_of(const Curve *curve, const CapacityPoint *point) {
     g_autofree char *size = capacity_size_text(curve->report->setup->units, point->size);
     g_autofree char *load = g_strdup_printf("%.3g times the load", point->load);
-    g_autofree char *head = g_strdup_printf("%s: %s\n%s", curve->sizes ? size : load,
-                                            point->holds ? "all targets met" : "a target is missed",
-                                            point->plan != NULL     ? point->plan
-                                            : point->reason != NULL ? point->reason
-                                                                    : "");
+    g_autofree char *words = capacity_point_words(point);
+    g_autofree char *head =
+        g_strdup_printf("%s: %s\n%s", curve->sizes ? size : load,
+                        point->holds ? "all targets met" : "a target is missed", words);
     return report_figures_label(head, told, G_N_ELEMENTS(told), point->figures);
 }
 
@@ -145,11 +144,8 @@ static void add_table(ReportPage *page, const CapacityReport *report, const GPtr
     for (guint i = 0; i < points->len; i++) {
         const CapacityPoint *point = points->pdata[i];
         g_autofree char *place = g_strdup_printf("%.4g", place_of(&curve, point));
-        const char *const row[] = {place, point->holds ? "yes" : "no",
-                                   point->plan != NULL     ? point->plan
-                                   : point->reason != NULL ? point->reason
-                                                           : "",
-                                   NULL};
+        g_autofree char *words = capacity_point_words(point);
+        const char *const row[] = {place, point->holds ? "yes" : "no", words, NULL};
         report_figures_row(table, row, point->figures);
     }
     report_figures_end(table, page, sizes ? "Sizes" : "Loads", FALSE);

@@ -254,12 +254,39 @@ static void test_other_seeds_hold_with_a_margin(void) {
     g_assert_cmpuint(held, ==, 6);
 }
 
+/* The smallest machine for one draw of a load is too small for others: with more seeds it is the
+ * smallest that a plan was found for that is good for all of them. */
+static void test_a_size_holds_under_every_seed(void) {
+    const char *const busy[] = {"workload.synthetic.arrivals.rate=1500 /s", NULL};
+    g_auto(Planning) planning = {0};
+
+    planning_open(&planning, mixed, busy, "goodput >= 95 %");
+    planning.setup.to = 16;
+    g_autoptr(Capacity) one = capacity_smallest(&planning.setup, NULL);
+    planning.setup.seeds = 5;
+    g_autoptr(Capacity) all = capacity_smallest(&planning.setup, NULL);
+    g_assert_nonnull(one->chosen);
+    g_assert_nonnull(all->chosen);
+    g_test_message("%" G_GUINT64_FORMAT " clusters, and %" G_GUINT64_FORMAT " for all seeds",
+                   one->chosen->size, all->chosen->size);
+    g_assert_cmpuint(one->chosen->size, <, all->chosen->size);
+    g_assert_cmpuint(all->chosen->seeds_held, ==, 5);
+    for (guint i = 0; i < all->seeds->len; i++)
+        g_assert_true(((const CapacityPoint *)all->seeds->pdata[i])->holds);
+    for (guint i = 0; i < all->sizes->len; i++) {
+        const CapacityPoint *point = all->sizes->pdata[i];
+        gboolean own = objectives_broken_limit(planning.targets, point->figures) == NULL;
+        g_assert_true(point->holds == (own && point->seeds_held == 5));
+    }
+}
+
 int main(int argc, char **argv) {
     g_test_init(&argc, &argv, NULL);
     g_test_add_func("/capacity/smallest-is-rate-times-service",
                     test_smallest_size_is_rate_times_service);
     g_test_add_func("/capacity/highest-rate", test_highest_rate_is_clusters_over_service);
     g_test_add_func("/capacity/equals-a-scan", test_bisection_equals_a_scan);
+    g_test_add_func("/capacity/every-seed", test_a_size_holds_under_every_seed);
     g_test_add_func("/capacity/never-met", test_says_why_no_size_will_do);
     g_test_add_func("/capacity/too-much-load", test_tells_load_from_limit);
     g_test_add_func("/capacity/throughput", test_throughput_is_bounded_by_what_comes);
