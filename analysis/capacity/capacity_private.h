@@ -32,8 +32,8 @@ CapacityPoint *capacity_search(const CapacitySetup *setup, const PointSearch *se
                                GError **error);
 
 /* … that meets them under the setup's other seeds too. Where the plan found breaks one under some
- * seed, the plan found under that seed is tried, as often as there are seeds: 'holds' is FALSE when
- * one of the seeds has no plan, or none of the plans found is good for all. */
+ * seed, the next is looked for under that seed among the plans not tried yet: so no plan of a size
+ * that does not hold is good for all seeds. */
 CapacityPoint *capacity_search_seeds(const CapacitySetup *setup, const PointSearch *search,
                                      GError **error);
 

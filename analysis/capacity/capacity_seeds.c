@@ -2,8 +2,6 @@
  * the one that it was found with. */
 #include "analysis/capacity/capacity_private.h"
 
-#include <string.h>
-
 #define NO_SEED G_MAXUINT64
 
 static guint64 own_seed(const CapacitySetup *setup) {
@@ -61,8 +59,8 @@ static gboolean first_broken(const CapacitySetup *setup, CapacityPoint *point, g
     return TRUE;
 }
 
-/* The plan that the search finds under a seed, simulated under the experiment's own; NULL without
- * an error where none holds there. */
+/* The plan that a search finds under a seed, simulated under the experiment's own; NULL without an
+ * error where none holds there. */
 static CapacityPoint *found_under(const CapacitySetup *setup, const PointSearch *search,
                                   guint64 seed, GError **error) {
     g_auto(GStrv) setting = seed_settings(seed);
@@ -70,6 +68,8 @@ static CapacityPoint *found_under(const CapacitySetup *setup, const PointSearch 
     PointSearch seeded = *search;
 
     seeded.settings = settings;
+    if (search->space->points->len == 0)
+        return NULL;
     g_autoptr(CapacityPoint) found = capacity_search(setup, &seeded, error);
     if (found == NULL || !found->holds)
         return NULL;
@@ -85,32 +85,60 @@ static CapacityPoint *found_under(const CapacitySetup *setup, const PointSearch 
     return NULL;
 }
 
+/* Takes the plan of a point out of those that are left to try. */
+static void give_up(GPtrArray *plans, const PointSearch *search, const CapacityPoint *point) {
+    char *const *plan = point->settings + g_strv_length(search->settings);
+
+    for (guint i = 0; i < plans->len; i++) {
+        const SearchPoint *known = plans->pdata[i];
+        if (g_strv_equal((const char *const *)known->settings, (const char *const *)plan)) {
+            g_ptr_array_remove_index(plans, i);
+            return;
+        }
+    }
+}
+
+/* Keeps in '*best' the one of both that holds under more seeds; takes 'point'. */
+static void keep_better(CapacityPoint **best, CapacityPoint *point) {
+    guint seeds = point->seeds_held + (point->holds ? 1 : 0);
+    gboolean better = *best == NULL || seeds > (*best)->seeds_held + ((*best)->holds ? 1 : 0);
+
+    if (*best != NULL) {
+        point->candidates = (*best)->candidates = MAX(point->candidates, (*best)->candidates);
+        point->simulated = (*best)->simulated += point->simulated;
+    }
+    capacity_point_free(better ? *best : point);
+    if (better)
+        *best = point;
+}
+
 CapacityPoint *capacity_search_seeds(const CapacitySetup *setup, const PointSearch *search,
                                      GError **error) {
-    g_autoptr(CapacityPoint) point = capacity_search(setup, search, error);
+    g_autoptr(CapacityPoint) best = NULL;
+    CapacityPoint *point = capacity_search(setup, search, error);
+    g_autoptr(GPtrArray) plans = g_ptr_array_new();
+    SearchSpace left = {.points = plans};
+    PointSearch rest = *search;
     GError *failure = NULL;
     guint64 seed = NO_SEED;
 
+    rest.space = &left;
+    g_ptr_array_extend(plans, search->space->points, NULL, NULL); /* which owns them */
     if (point == NULL || !point->holds || setup->seeds == 0)
-        return g_steal_pointer(&point);
-    for (guint64 tries = 0; tries <= setup->seeds; tries++) {
-        if (!first_broken(setup, point, &seed, error))
-            return NULL;
-        if (seed == NO_SEED)
-            return g_steal_pointer(&point);
-        g_autoptr(CapacityPoint) other = found_under(setup, search, seed, &failure);
-        if (failure != NULL) {
-            g_propagate_error(error, failure);
-            return NULL;
-        }
-        if (other == NULL || strcmp(other->plan, point->plan) == 0)
+        return point;
+    do {
+        gboolean tried = first_broken(setup, point, &seed, &failure);
+        give_up(plans, search, point);
+        keep_better(&best, point);
+        if (!tried || seed == NO_SEED)
             break;
-        other->simulated += point->simulated;
-        capacity_point_free(point);
-        point = g_steal_pointer(&other);
-    }
-    point->holds = FALSE;
-    return g_steal_pointer(&point);
+        point = found_under(setup, &rest, seed, &failure);
+    } while (point != NULL);
+    best->holds = seed == NO_SEED;
+    if (failure == NULL)
+        return g_steal_pointer(&best);
+    g_propagate_error(error, failure);
+    return NULL;
 }
 
 gboolean capacity_seeds(const CapacitySetup *setup, Capacity *capacity, GError **error) {
