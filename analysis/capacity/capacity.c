@@ -157,7 +157,7 @@ static gsize knee_of(const Capacity *capacity, double gain) {
     for (guint i = 0; i + 1 < capacity->sizes->len; i++) {
         const CapacityPoint *point = capacity->sizes->pdata[i];
         double value = point->figures[capacity->curve];
-        if (!point->bounded && best_behind(capacity, i) < value * (1 + gain))
+        if (best_behind(capacity, i) < value * (1 + gain))
             return i;
     }
     return NO_PLACE;

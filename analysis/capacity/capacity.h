@@ -48,7 +48,7 @@ typedef struct CapacityPoint {
     char *plan;      /* in words, or NULL */
     char *reason;    /* why there are no figures, or NULL */
     double figures[N_FIGURES];
-    gboolean bounded; /* a bound proves that no plan meets the targets; it is one of them */
+    gboolean bounded; /* bounds prove that no plan meets the targets; it is the best of them */
     gsize candidates, simulated; /* plans there were, and had to be simulated; 0 without a search */
 } CapacityPoint;
 void capacity_point_free(CapacityPoint *point);

@@ -152,20 +152,6 @@ static gsize nearest_simulated(const SearchResult *result, const Objectives *obj
     return best;
 }
 
-/* Of what was left out, the one whose bound is best. */
-static gsize nearest_bound(const SearchResult *result, const Objectives *objectives) {
-    gsize best = NO_CANDIDATE;
-
-    for (gsize i = 0; i < result->n; i++) {
-        const Candidate *candidate = &result->candidates[i];
-        if (candidate->fate == FATE_BOUND &&
-            (best == NO_CANDIDATE || objectives_order(objectives, candidate->best_figures,
-                                                      result->candidates[best].best_figures) < 0))
-            best = i;
-    }
-    return best;
-}
-
 static const char *reason_of(const SearchResult *result) {
     for (gsize i = 0; i < result->n; i++)
         if (result->candidates[i].outcome.reason != NULL)
@@ -180,19 +166,26 @@ static char *plan_text(const CapacitySetup *setup, char *const *settings) {
     return experiment == NULL ? NULL : search_plan_text(experiment->policy);
 }
 
+static SearchResult *run_search(const CapacitySetup *setup, const PointSearch *search,
+                                const Objectives *objectives, double enough, GError **error) {
+    SearchSetup of_search = {.campaign = setup->campaign,
+                             .space = search->space,
+                             .objectives = objectives,
+                             .method = setup->method,
+                             .settings = (const char *const *)search->settings,
+                             .enough = enough,
+                             .progress = setup->progress,
+                             .label = search->label};
+
+    return search_run(&of_search, error);
+}
+
 static CapacityPoint *point_of(const CapacitySetup *setup, const PointSearch *search,
-                               const SearchResult *result, GError **error) {
-    gsize index = result->best;
+                               const SearchResult *result, gsize index) {
     CapacityPoint *point = capacity_point_new(search->size, search->load, NULL);
 
-    if (index == NO_CANDIDATE)
-        index = nearest_simulated(result, search->objectives);
-    gboolean simulated = index != NO_CANDIDATE;
-    if (!simulated)
-        index = nearest_bound(result, search->objectives);
-    point->bounded = !simulated && index != NO_CANDIDATE;
     point->candidates = result->n;
-    point->simulated = result->simulated + (point->bounded ? 1 : 0);
+    point->simulated = result->simulated;
     if (index == NO_CANDIDATE) {
         point->reason = g_strdup(reason_of(result));
         return point;
@@ -200,29 +193,38 @@ static CapacityPoint *point_of(const CapacitySetup *setup, const PointSearch *se
     const Candidate *candidate = &result->candidates[index];
     point->settings = capacity_join(search->settings, candidate->point->settings);
     point->plan = plan_text(setup, point->settings);
-    if (simulated) {
-        point_take(setup, point, &candidate->outcome);
-        return point;
-    }
-    if (capacity_simulate(setup, &point, 1, search->label, error))
-        return point;
-    capacity_point_free(point);
-    return NULL;
+    point_take(setup, point, &candidate->outcome);
+    return point;
+}
+
+/* Bounds prove that no plan meets the limits: the best one without them. */
+static CapacityPoint *best_without_limits(const CapacitySetup *setup, const PointSearch *search,
+                                          gsize simulated, GError **error) {
+    g_autoptr(GArray) none = g_array_new(FALSE, FALSE, sizeof(FigureLimit));
+    Objectives objectives = *search->objectives;
+
+    objectives.limits = none;
+    g_autoptr(SearchResult) result = run_search(setup, search, &objectives, NAN, error);
+    if (result == NULL)
+        return NULL;
+    CapacityPoint *point = point_of(setup, search, result, result->best);
+    point->bounded = point->plan != NULL;
+    point->simulated += simulated;
+    return point;
 }
 
 CapacityPoint *capacity_search(const CapacitySetup *setup, const PointSearch *search,
                                GError **error) {
     const Objectives *objectives = search->objectives;
     gboolean larger = figure_info(objectives->figures[0])->larger_is_better;
-    SearchSetup setup_of_search = {.campaign = setup->campaign,
-                                   .space = search->space,
-                                   .objectives = objectives,
-                                   .method = setup->method,
-                                   .settings = (const char *const *)search->settings,
-                                   .enough = larger ? -INFINITY : INFINITY,
-                                   .progress = setup->progress,
-                                   .label = search->label};
-    g_autoptr(SearchResult) result = search_run(&setup_of_search, error);
+    g_autoptr(SearchResult) result =
+        run_search(setup, search, objectives, larger ? -INFINITY : INFINITY, error);
 
-    return result == NULL ? NULL : point_of(setup, search, result, error);
+    if (result == NULL)
+        return NULL;
+    gsize index =
+        result->best == NO_CANDIDATE ? nearest_simulated(result, objectives) : result->best;
+    if (index == NO_CANDIDATE && result->fates[FATE_BOUND] > 0)
+        return best_without_limits(setup, search, result->simulated, error);
+    return point_of(setup, search, result, index);
 }

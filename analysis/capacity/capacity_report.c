@@ -178,8 +178,7 @@ static void add_sizes(GString *out, const CapacityReport *report, const Shown *s
     if (bounded > 0)
         g_string_append_printf(
             out,
-            "  of %u of them a bound proves that no plan will do; the one shown is not "
-            "the best\n",
+            "  of %u of them bounds prove that no plan will do; the best is shown all the same\n",
             bounded);
     add_size_check(out, report);
     add_knee(out, report);

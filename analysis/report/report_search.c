@@ -47,7 +47,7 @@ static void add_fate(const Tradeoff *tradeoff, CandidateFate fate, const char *n
             add_candidate(tradeoff, i);
 }
 
-/* Those that were not simulated stand where their bounds are. */
+/* Those that were not simulated to their end stand where their bounds are. */
 static void add_bounded(const Tradeoff *tradeoff) {
     const SearchResult *result = tradeoff->report->result;
     if (result->fates[FATE_BOUND] == 0)
@@ -59,7 +59,8 @@ static void add_bounded(const Tradeoff *tradeoff) {
             continue;
         g_autofree char *reason = search_report_reason(tradeoff->report, candidate);
         g_autofree char *label =
-            g_strdup_printf("%s\nnot simulated: %s", tradeoff->report->plans[i], reason);
+            g_strdup_printf("%s\n%s: %s", tradeoff->report->plans[i],
+                            candidate->cut ? "ended early" : "not simulated", reason);
         add_point(tradeoff, candidate->best_figures, label);
     }
 }
@@ -142,7 +143,8 @@ static void add_overview(ReportPage *page, const SearchReport *report) {
     const Objectives *objectives = report->setup->objectives;
     g_autofree char *combinations =
         g_strdup_printf("of %" G_GUINT64_FORMAT " combinations", report->setup->space->enumerated);
-    g_autofree char *events = g_strdup_printf("in %u rounds", result->rounds);
+    g_autofree char *events = g_strdup_printf(
+        "in %u rounds; %" G_GSIZE_FORMAT " of them ended early", result->rounds, result->cut);
     report_page_section(page, "overview", "Overview", NULL);
     for (guint i = 0; i < objectives->n && result->best != NO_CANDIDATE; i++) {
         Figure figure = objectives->figures[i];

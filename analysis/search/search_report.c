@@ -44,7 +44,8 @@ char **search_report_keys(const SearchResult *result) {
 
 /* --- why a candidate is not ranked */
 
-/* "throughput at most 412 tokens/s, where candidate 17 has 530 tokens/s" for each objective. */
+/* "throughput at most 412 tokens/s where candidate 17 has 530 tokens/s" for each objective; ", by
+ * what its run had shown" where it was simulated for a while. */
 static char *bound_reason(const SearchReport *report, const Candidate *candidate) {
     const Objectives *objectives = report->setup->objectives;
     GString *out = g_string_new(NULL);
@@ -61,6 +62,8 @@ static char *bound_reason(const SearchReport *report, const Candidate *candidate
                                i == 0 ? "" : ", ", figure_info(figure)->name,
                                larger ? "most" : "least", bound, candidate->by, value);
     }
+    if (candidate->cut)
+        g_string_append(out, ", by what its run had shown");
     return g_string_free(out, FALSE);
 }
 
@@ -186,6 +189,7 @@ static void json_counts(JsonText *json, const SearchReport *report) {
         json_text_count(json, candidate_fate_name(fate), result->fates[fate]);
     json_text_close(json, '}');
     json_text_count(json, "simulated", result->simulated);
+    json_text_count(json, "ended_early", result->cut);
     json_text_count(json, "twins", result->twins);
     json_text_count(json, "rounds", result->rounds);
     json_text_number(json, "events", result->events);

@@ -99,6 +99,11 @@ static void append_counts(GString *out, const SearchReport *report) {
                            "events\n",
                            search_method_names.names[report->setup->method], result->simulated,
                            result->rounds, result->rounds == 1 ? "" : "s", result->events);
+    if (result->cut > 0)
+        g_string_append_printf(out,
+                               "  %8" G_GSIZE_FORMAT " of them ended early: what they had shown "
+                               "made their bounds worse than the best\n",
+                               result->cut);
     if (result->twins > 0)
         g_string_append_printf(out,
                                "  %8" G_GSIZE_FORMAT " the same run as one simulated, whose "

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The best plan for the closed batch and the plan of the paper's rule, for the models of THInfer's
 # tables on 32, 40, 64 and 72 clusters: a line of CSV each, with the published throughput where there
-# is one (table V: 32 and 72 clusters). Takes long: arguments pick models (7B 13B 30B 70B), PROMPTS
-# and CLUSTERS, lists in the environment, some of the rest.
+# is one (table V: 32 and 72 clusters). Arguments pick models (7B 13B 30B 70B), PROMPTS and CLUSTERS,
+# lists in the environment, some of the rest.
 #
 # Every request waits at time 0, 64 for each cluster: several times what the machine holds at once.
 # The space: prefill, buffer and decode apart or colocated; continuous batching; TP to 4 (70B: 8);

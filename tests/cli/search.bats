@@ -88,6 +88,25 @@ for row in csv.DictReader(open(sys.argv[1])): print(row[sys.argv[2]])' "$1" "$2"
     cmp one.txt two.txt && cmp one.txt three.txt
     diff -r one two && diff -r one three
     equal "$(cksum <store)" "$before"
+    # whatever else is in the store: runs to their end that this search would have ended early, and
+    # such as other searches ended early
+    search -m exhaustive --store full >/dev/null
+    search --objective ttft_p99 --store full >/dev/null
+    search -o four --objective goodput,cost --store full >four.txt
+    cmp one.txt four.txt
+    diff -r one four
+}
+
+@test "runs that cannot win end early, and say so" {
+    space
+    search --objective ttft_p99 -o ended >ended.txt
+    early=$(jq .space.ended_early ended/search.json)
+    [ "$early" -gt 0 ]
+    contains "$(cat ended.txt)" "$early of them ended early"
+    contains "$(column ended/candidates.csv reason)" 'by what its run had shown'
+    search --objective ttft_p99 -m exhaustive -o all >all.txt
+    equal "$(jq .space.ended_early all/search.json)" 0
+    equal "$(jq .best.plan ended/search.json)" "$(jq .best.plan all/search.json)"
 }
 
 @test "killed at any moment it goes on to the same bytes" {

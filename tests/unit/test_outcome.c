@@ -49,6 +49,9 @@ static void test_reasons(void) {
         outcome_init(&outcome);
         outcome_fail(&outcome, i % 2 == 0 ? OUTCOME_REFUSED : OUTCOME_BROKEN, reasons[i]);
         assert_round_trip(&outcome);
+        outcome_fail(&outcome, OUTCOME_CUT, reasons[i]); /* with a reason and figures */
+        outcome.figures[FIGURE_THROUGHPUT] = 1.0 / 3;
+        assert_round_trip(&outcome);
         outcome_clear(&outcome);
     }
 }
