@@ -132,7 +132,7 @@ static void add_regret_tile(ReportPage *page, const SearchReport *report) {
     if (report->rule == NULL)
         return;
     double regret = search_rule_regret(report->rule, report->setup, report->result);
-    if (isnan(regret))
+    if (!isfinite(regret))
         return;
     g_autofree char *value = g_strdup_printf("%.3f times", regret);
     report_page_tile(page, "Best against the analytic rule", value, report->rule->plan, NULL);

@@ -94,6 +94,10 @@ static void append_pareto_data(GString *out, const Front *front) {
         if (result->candidates[i].outcome.status == OUTCOME_OK &&
             !isnan(result->candidates[i].outcome.figures[front->y]))
             append_point(out, front, result->candidates[i].outcome.figures);
+    g_string_append(out, "EOD\n$ended << EOD\n");
+    for (gsize i = 0; i < result->n; i++)
+        if (result->candidates[i].cut && !isnan(result->candidates[i].best_figures[front->y]))
+            append_point(out, front, result->candidates[i].best_figures);
     g_string_append(out, "EOD\n$front << EOD\n");
     for (guint i = 0; i < drawn->len; i++)
         append_point(out, front,
@@ -123,6 +127,10 @@ static char *pareto_script(gconstpointer data, const char *path, const char *out
                          "set key outside top center horizontal samplen 1.5\nplot ");
     g_string_append(out, "$plans using 1:2 with points pt 7 ps 0.35 lc rgb '#bbbbbb' title "
                          "'simulated plans'");
+    /* of a figure that was no objective their bounds say little */
+    if (report->result->cut > 0 && objectives->n > 1)
+        g_string_append(out, ", \\\n  $ended using 1:2 with points pt 6 ps 0.35 lc rgb '#999999' "
+                             "title 'ended early: bounds'");
     g_string_append_printf(out,
                            ", \\\n  $front using 1:2 with linespoints lw 2 pt 7 ps 0.6 lc rgb '%s' "
                            "title 'front'",

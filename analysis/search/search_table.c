@@ -166,7 +166,9 @@ static void append_rule(GString *out, const SearchReport *report) {
     g_autofree char *value = objective_text(figure, rule->outcome.figures[figure]);
     regret = search_rule_regret(rule, report->setup, report->result);
     g_string_append_printf(out, "  %s: %s", figure_info(figure)->name, value);
-    if (regret >= 1)
+    if (isinf(regret))
+        g_string_append(out, "; there is no regret against nothing");
+    else if (regret >= 1)
         g_string_append_printf(out, "; regret: the best is %.3f times better", regret);
     else if (!isnan(regret))
         g_string_append_printf(
