@@ -307,7 +307,7 @@ void outcome_of_experiment(const Experiment *experiment, const OpCosts *costs, R
     g_autofree char *fault = experiment_run_fault(&ledger, ended, error);
     if (fault != NULL)
         outcome_fail(outcome, OUTCOME_BROKEN, fault);
-    else if (ended == OUTCOME_INTERRUPTED)
+    else if (watch != NULL && ended == OUTCOME_INTERRUPTED)
         cut(outcome, watch, &ledger);
     else
         outcome_fill(outcome, experiment, &ledger, metrics);

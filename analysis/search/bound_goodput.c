@@ -74,17 +74,17 @@ static gsize most_prompts(const BoundWork *work, const gboolean *eligible, const
 /* --- answers */
 
 /* The least seconds of a decode step that so many requests or more are in, by their number from 1
- * to the largest batch. Caller frees. */
-static double *least_steps(const BoundWork *work) {
+ * to 'n'. Caller frees. */
+static double *least_steps(const BoundWork *work, guint64 n) {
     const BoundShape *decode = &work->bounding->decode;
-    double *steps = g_new(double, decode->batch + 1);
+    double *steps = g_new(double, n + 1);
 
     steps[0] = 0;
-    for (guint64 n = decode->batch; n >= 1; n--) {
-        steps[n] = bound_shape_decode_cycle(decode, (guint32)n) +
-                   (double)n * decode->whole.layers * work->token_attention_s;
-        if (n < decode->batch)
-            steps[n] = MIN(steps[n], steps[n + 1]);
+    for (guint64 batch = n; batch >= 1; batch--) {
+        steps[batch] = bound_shape_decode_cycle(decode, (guint32)batch) +
+                       (double)batch * decode->whole.layers * work->token_attention_s;
+        if (batch < n)
+            steps[batch] = MIN(steps[batch], steps[batch + 1]);
     }
     return steps;
 }
@@ -136,9 +136,10 @@ static gsize most_answers(const BoundWork *work, const gboolean *eligible) {
     const SloLimit *tpot = &bounding->experiment->slo.tpot;
     double limit_s = tpot->limit_s > 0 ? tpot->limit_s + decode->return_s : INFINITY;
     g_autoptr(GArray) jobs = g_array_new(FALSE, FALSE, sizeof(Job));
-    g_autofree double *steps = least_steps(work);
+    guint64 most = MAX(decode->batch, 1);
+    g_autofree double *steps = least_steps(work, most);
     double batches = (double)decode->replicas * (double)decode->micro_batches;
-    double rate = most_rate(steps, decode->batch, limit_s) * batches;
+    double rate = most_rate(steps, most, limit_s) * batches;
     gsize single = 0;
 
     for (gsize i = 0; i < load->n; i++) {

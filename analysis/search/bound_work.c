@@ -14,7 +14,7 @@ gboolean bounding_mixes(const Bounding *bounding) {
 
 static WorkKind kind_work(const Bounding *bounding, const BoundStage *stage) {
     const BoundShape *prefill = &bounding->prefill, *decode = &bounding->decode;
-    WorkKind kind = {.stage = stage, .least_s = INFINITY};
+    WorkKind kind = {.stage = stage, .layers = stage->layers, .least_s = INFINITY};
 
     if (bounding->steps != PROMPTS_ALONE) {
         kind.row_s = bound_shape_row(prefill, stage, bounding->prompt_rows);
@@ -119,6 +119,7 @@ static void kinds_fill(BoundWork *work) {
     work->decode = g_new0(WorkKind, decode->n_kinds);
     for (guint k = 0; k < decode->n_kinds; k++) {
         work->decode[k].stage = &decode->kinds[k];
+        work->decode[k].layers = decode->kinds[k].layers;
         if (bounding->colocated)
             work->decode[k].token_s = work->prefill[k].token_s;
         else if (bounding->decode_counts)
@@ -140,10 +141,10 @@ static double busy_seconds(const BoundWork *work, gsize i) {
     double busy_s = 0;
 
     for (guint k = 0; k < prefill->n_kinds; k++)
-        busy_s += prefill->tp * work->prefill[k].stage->count *
+        busy_s += prefill->tp * prefill->kinds[k].count *
                   bound_work_prompt(bounding, &work->prefill[k], load->prompts[i]);
     for (guint k = 0; k < decode->n_kinds; k++)
-        busy_s += decode->tp * work->decode[k].stage->count *
+        busy_s += decode->tp * decode->kinds[k].count *
                   bound_work_answer(&work->decode[k], load->outputs[i], work->alone[i].attention_s);
     return busy_s;
 }
@@ -178,5 +179,5 @@ void bound_work_fill(BoundWork *work, const Bounding *bounding) {
 }
 
 double bound_work_answer(const WorkKind *kind, guint32 output, double attention_s) {
-    return (output - 1) * kind->token_s + kind->stage->layers * attention_s;
+    return (output - 1) * kind->token_s + kind->layers * attention_s;
 }

@@ -38,6 +38,7 @@ typedef struct WorkAlone {
 /* A kind of stages and what a request costs there. */
 typedef struct WorkKind {
     const BoundStage *stage;
+    guint layers;   /* the stage's */
     double row_s;   /* a prompt's row where steps hold several */
     double head_s;  /* its first token, there */
     double token_s; /* a token of its answer but for attention */
