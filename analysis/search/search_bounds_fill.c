@@ -1,4 +1,4 @@
-#include "analysis/search/plan_bound.h"
+#include "analysis/bounds/plan_bound.h"
 #include "analysis/search/search_private.h"
 #include "workloads/input_error.h"
 

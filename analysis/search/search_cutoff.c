@@ -1,8 +1,8 @@
 /* Ends runs of a guided search once they cannot come onto the front any more. */
 #include "analysis/search/search_private.h"
 
+#include "analysis/bounds/plan_watch.h"
 #include "analysis/output/number_text.h"
-#include "analysis/search/plan_watch.h"
 
 struct SearchCutoff {
     CampaignWatch watch; /* borrows the cutoff */

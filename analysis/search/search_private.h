@@ -2,7 +2,7 @@
 #ifndef ANALYSIS_SEARCH_PRIVATE_H
 #define ANALYSIS_SEARCH_PRIVATE_H
 
-#include "analysis/search/plan_bound.h"
+#include "analysis/bounds/plan_bound.h"
 #include "analysis/search/search.h"
 
 /* Fills the candidates' best_figures; those whose experiment cannot be are FATE_REFUSED. NULL on

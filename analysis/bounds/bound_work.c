@@ -1,4 +1,4 @@
-#include "analysis/search/bound_work.h"
+#include "analysis/bounds/bound_work.h"
 
 #include <math.h>
 

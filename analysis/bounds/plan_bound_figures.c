@@ -1,7 +1,7 @@
-#include "analysis/search/plan_bound_figures.h"
+#include "analysis/bounds/plan_bound_figures.h"
 
+#include "analysis/bounds/bound_goodput.h"
 #include "analysis/run/histogram.h"
-#include "analysis/search/bound_goodput.h"
 #include <math.h>
 
 /* Sums of many times are rounded otherwise than the engine's clock. */

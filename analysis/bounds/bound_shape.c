@@ -1,4 +1,4 @@
-#include "analysis/search/bound_shape.h"
+#include "analysis/bounds/bound_shape.h"
 
 #include "platforms/network.h"
 #include <math.h>

@@ -2,7 +2,7 @@
 #ifndef ANALYSIS_BOUND_BUFFER_H
 #define ANALYSIS_BOUND_BUFFER_H
 
-#include "analysis/search/bound_work.h"
+#include "analysis/bounds/bound_work.h"
 
 /* Seconds a token's KV of all layers, over all buffers, at the least; 0 without buffers. */
 typedef struct BoundBuffer {

@@ -1,4 +1,4 @@
-#include "analysis/search/bound_rates.h"
+#include "analysis/bounds/bound_rates.h"
 
 #include <math.h>
 

@@ -1,4 +1,4 @@
-#include "analysis/search/bound_end.h"
+#include "analysis/bounds/bound_end.h"
 
 #include <math.h>
 

@@ -3,8 +3,8 @@
 #ifndef ANALYSIS_BOUND_WORK_H
 #define ANALYSIS_BOUND_WORK_H
 
-#include "analysis/search/bound_load.h"
-#include "analysis/search/bound_shape.h"
+#include "analysis/bounds/bound_load.h"
+#include "analysis/bounds/bound_shape.h"
 
 typedef enum {
     PROMPTS_ALONE,   /* a step computes one whole prompt */

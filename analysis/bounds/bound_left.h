@@ -3,7 +3,7 @@
 #ifndef ANALYSIS_BOUND_LEFT_H
 #define ANALYSIS_BOUND_LEFT_H
 
-#include "analysis/search/bound_buffer.h"
+#include "analysis/bounds/bound_buffer.h"
 
 typedef struct BoundLeft {
     double from_s;        /* none of it is begun before */

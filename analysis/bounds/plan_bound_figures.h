@@ -2,9 +2,9 @@
 #ifndef ANALYSIS_PLAN_BOUND_FIGURES_H
 #define ANALYSIS_PLAN_BOUND_FIGURES_H
 
+#include "analysis/bounds/bound_work.h"
 #include "analysis/run/metrics.h"
 #include "analysis/run/outcome.h"
-#include "analysis/search/bound_work.h"
 
 /* Seconds, of every request (in order of arrival) at the least; below 0 where it has none. */
 typedef struct BoundLatencies {

@@ -1,4 +1,4 @@
-#include "analysis/search/bound_buffer.h"
+#include "analysis/bounds/bound_buffer.h"
 
 /* What buffers on one processor can take in or give out, in bytes/s: through their ports, and from
  * or to neighbours there, which make or use KV no faster than they compute. */

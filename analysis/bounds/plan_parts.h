@@ -2,9 +2,9 @@
 #ifndef ANALYSIS_PLAN_PARTS_H
 #define ANALYSIS_PLAN_PARTS_H
 
-#include "analysis/search/bound_end.h"
-#include "analysis/search/plan_bound.h"
-#include "analysis/search/plan_bound_figures.h"
+#include "analysis/bounds/bound_end.h"
+#include "analysis/bounds/plan_bound.h"
+#include "analysis/bounds/plan_bound_figures.h"
 
 typedef struct PlanParts {
     Bounding bounding;

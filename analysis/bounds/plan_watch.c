@@ -1,6 +1,6 @@
-#include "analysis/search/plan_watch.h"
+#include "analysis/bounds/plan_watch.h"
 
-#include "analysis/search/plan_parts.h"
+#include "analysis/bounds/plan_parts.h"
 #include <string.h>
 
 /* A run is looked at so many times in the least time that it can take, less often where requests

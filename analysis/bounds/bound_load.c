@@ -1,4 +1,4 @@
-#include "analysis/search/bound_load.h"
+#include "analysis/bounds/bound_load.h"
 
 static void load_add(BoundLoad *load, Request *request) {
     guint32 total = request->prompt_tokens + request->output_tokens;

@@ -3,7 +3,7 @@
 #ifndef ANALYSIS_PLAN_WATCH_H
 #define ANALYSIS_PLAN_WATCH_H
 
-#include "analysis/search/plan_bound.h"
+#include "analysis/bounds/plan_bound.h"
 
 /* Whether a run whose figures can be no better than these (N_FIGURES; NaN: unknown) is of no use.
  * Once it is so for some figures it must be so for all that are worse. */

@@ -2,7 +2,7 @@
 #ifndef ANALYSIS_BOUND_GOODPUT_H
 #define ANALYSIS_BOUND_GOODPUT_H
 
-#include "analysis/search/bound_work.h"
+#include "analysis/bounds/bound_work.h"
 
 /* Of longer workloads it is not asked: it looks at each request some times for each plan. */
 #define BOUND_GOODPUT_MAX 100000

@@ -1,6 +1,6 @@
-#include "analysis/search/plan_bound.h"
+#include "analysis/bounds/plan_bound.h"
 
-#include "analysis/search/plan_parts.h"
+#include "analysis/bounds/plan_parts.h"
 #include <math.h>
 
 struct PlanBounds {

@@ -2,8 +2,8 @@
 #ifndef ANALYSIS_BOUND_SHAPE_H
 #define ANALYSIS_BOUND_SHAPE_H
 
+#include "analysis/bounds/bound_rates.h"
 #include "analysis/run/experiment.h"
-#include "analysis/search/bound_rates.h"
 
 typedef struct BoundStage {
     guint count; /* stages that are all alike */

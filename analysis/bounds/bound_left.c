@@ -1,4 +1,4 @@
-#include "analysis/search/bound_left.h"
+#include "analysis/bounds/bound_left.h"
 
 #include <math.h>
 

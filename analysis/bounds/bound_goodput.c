@@ -1,4 +1,4 @@
-#include "analysis/search/bound_goodput.h"
+#include "analysis/bounds/bound_goodput.h"
 
 #include "analysis/run/slo.h"
 #include <math.h>
