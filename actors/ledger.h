@@ -32,7 +32,8 @@ typedef struct ReplicaTotals {
 } ReplicaTotals;
 
 typedef struct Ledger {
-    double end_s; /* the date of the last event: the makespan */
+    double end_s;   /* the date of the last event: the makespan */
+    guint64 issued; /* requests that the source gave; some may not have arrived yet */
     guint64 arrived, completed, dropped, rejected[N_REJECT_REASONS];
     guint64 preemptions;
     /* With so many slots a micro-batch, or with any more, every decision would have been the same.

@@ -43,7 +43,8 @@ static Request returning_pop(GPtrArray *heap) {
 }
 
 static void finish_if_all_ended(Simulation *simulation) {
-    if (simulation->source_ended && simulation->returning->len == 0 && simulation->open == 0)
+    const Ledger *ledger = simulation->ledger;
+    if (simulation->source_ended && ledger->arrived == ledger->issued && simulation->open == 0)
         simulation_stop(simulation, OUTCOME_FINISHED);
 }
 
@@ -51,6 +52,7 @@ static void finish_if_all_ended(Simulation *simulation) {
 static void tell_source(Simulation *simulation, double time_s) {
     Request next;
     if (request_source_completed(simulation->setup.source, time_s, &next)) {
+        simulation->ledger->issued++;
         returning_push(simulation->returning, &next);
         wake_signal(simulation->frontend_wake);
     }
@@ -201,6 +203,7 @@ static gboolean next_arrival(Simulation *simulation, Request *ahead, gboolean *h
     if (!*has_ahead && !simulation->source_ended) {
         *has_ahead = request_source_next(simulation->setup.source, ahead, &simulation->error);
         simulation->source_ended = !*has_ahead;
+        simulation->ledger->issued += *has_ahead ? 1 : 0;
         if (simulation->error)
             simulation_stop(simulation, OUTCOME_SOURCE_FAILED);
     }

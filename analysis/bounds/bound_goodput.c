@@ -33,7 +33,7 @@ static gsize most_in_time(GArray *jobs, double from_s) {
         Job *job = &g_array_index(jobs, Job, i);
         g_sequence_insert_sorted(kept, job, by_seconds, NULL);
         sum_s += job->seconds;
-        if (from_s + sum_s * (1 - 1e-7) <= job->due_s)
+        if (from_s + sum_s * (1 - BOUND_ROUNDING) <= job->due_s)
             continue;
         GSequenceIter *longest = g_sequence_iter_prev(g_sequence_get_end_iter(kept));
         sum_s -= ((const Job *)g_sequence_get(longest))->seconds;
@@ -134,7 +134,8 @@ static gsize most_answers(const BoundWork *work, const gboolean *eligible) {
     const BoundShape *decode = &bounding->decode;
     const BoundLoad *load = bounding->load;
     const SloLimit *tpot = &bounding->experiment->slo.tpot;
-    double limit_s = tpot->limit_s > 0 ? tpot->limit_s + decode->return_s : INFINITY;
+    double limit_s =
+        tpot->limit_s > 0 ? (tpot->limit_s + decode->return_s) * (1 + BOUND_ROUNDING) : INFINITY;
     g_autoptr(GArray) jobs = g_array_new(FALSE, FALSE, sizeof(Job));
     guint64 most = MAX(decode->batch, 1);
     g_autofree double *steps = least_steps(work, most);

@@ -4,7 +4,7 @@
 
 #include "analysis/bounds/bound_work.h"
 
-/* Of longer workloads it is not asked: it looks at each request some times for each plan. */
+/* For workloads of at most so many requests: it looks at each some times. */
 #define BOUND_GOODPUT_MAX 100000
 
 /* Of the requests marked in 'eligible' (an entry a request), at the most. */

@@ -70,7 +70,8 @@ static double rounds_end(const BoundLeft *left, const BoundWork *work) {
  * through no port may do so until the end. */
 static double buffer_end(const BoundLeft *left, const BoundWork *work, const BoundBuffer *buffer) {
     double before_s = left->fresh ? work->prompt_least_s : 0;
-    double in_s = left->kv_in_tokens * buffer->in_s + work->rest_least_s;
+    double in_s =
+        left->kv_in_tokens > 0 ? left->kv_in_tokens * buffer->in_s + work->rest_least_s : 0;
     double out_s =
         left->kv_out_tokens * buffer->out_s + (before_s + work->answer_least_s) * buffer->out_ports;
     double memory_s = (left->kv_in_tokens + left->kv_out_tokens) * buffer->memory_s;

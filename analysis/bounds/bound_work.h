@@ -6,6 +6,9 @@
 #include "analysis/bounds/bound_load.h"
 #include "analysis/bounds/bound_shape.h"
 
+/* Sums of many times are rounded otherwise than the engine's clock: so much, relative, at most. */
+#define BOUND_ROUNDING 1e-7
+
 typedef enum {
     PROMPTS_ALONE,   /* a step computes one whole prompt */
     PROMPTS_WHOLE,   /* … whole prompts */

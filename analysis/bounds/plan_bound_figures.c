@@ -4,8 +4,7 @@
 #include "analysis/run/histogram.h"
 #include <math.h>
 
-/* Sums of many times are rounded otherwise than the engine's clock. */
-#define ROUNDING (1 - 1e-7)
+#define ROUNDING (1 - BOUND_ROUNDING)
 /* Two histograms' errors, where there are too many values to be exact. */
 #define HISTOGRAM_ERROR (1 - 2e-3)
 

@@ -188,8 +188,12 @@ RunWatch *plan_watch_new(PlanBounds *bounds, const Experiment *experiment, const
     g_autofree PlanWatch *watch = g_new0(PlanWatch, 1);
     PlanParts *parts = &watch->parts;
 
-    if (!plan_parts_init(parts, bounds, experiment, costs) || parts->end_s <= 0)
+    if (!plan_parts_init(parts, bounds, experiment, costs))
         return NULL;
+    if (parts->end_s <= 0) { /* nothing to look at */
+        plan_parts_clear(parts);
+        return NULL;
+    }
     const BoundLoad *load = parts->bounding.load;
     watch->run.observer = (Observer){.notify = notify, .sample = look, .own_dates = TRUE};
     watch->useless = useless;

@@ -40,7 +40,8 @@ typedef struct CampaignWatch {
  * its identity. */
 typedef struct CampaignRun {
     char **overrides;           /* owned by whoever made it */
-    const CampaignWatch *watch; /* borrowed; may be NULL */
+    const CampaignWatch *watch; /* borrowed; may be NULL; the same in all runs of the same
+                                   overrides that are under way at once */
     Outcome
         outcome;    /* filled; of another shard's and not in the store: BROKEN "in another shard" */
     gboolean known; /* it was in the store */

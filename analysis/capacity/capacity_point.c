@@ -224,7 +224,8 @@ CapacityPoint *capacity_search(const CapacitySetup *setup, const PointSearch *se
         return NULL;
     gsize index =
         result->best == NO_CANDIDATE ? nearest_simulated(result, objectives) : result->best;
-    if (index == NO_CANDIDATE && result->fates[FATE_BOUND] > 0)
+    gboolean proven = result->fates[FATE_BOUND] > 0 && result->fates[FATE_BROKEN] == 0;
+    if (index == NO_CANDIDATE && proven && !search->strict)
         return best_without_limits(setup, search, result->simulated, error);
     return point_of(setup, search, result, index);
 }

@@ -25,6 +25,7 @@ typedef struct PointSearch {
     const char *label;
     guint64 size;
     double load;
+    gboolean strict; /* only a plan that meets the limits is wanted */
 } PointSearch;
 /* The best plan of those that were simulated until one met all of the objectives' limits; where
  * none does, the one that comes nearest. */

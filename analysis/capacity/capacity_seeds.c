@@ -68,6 +68,7 @@ static CapacityPoint *found_under(const CapacitySetup *setup, const PointSearch 
     PointSearch seeded = *search;
 
     seeded.settings = settings;
+    seeded.strict = TRUE;
     if (search->space->points->len == 0)
         return NULL;
     g_autoptr(CapacityPoint) found = capacity_search(setup, &seeded, error);

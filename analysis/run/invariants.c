@@ -74,6 +74,12 @@ static char *requests_end_once(const Ledger *ledger, SimulationOutcome outcome) 
                : count_violation("requests arrived = completed + rejected", ledger->arrived, ended);
 }
 
+static char *all_requests_arrive(const Ledger *ledger, SimulationOutcome outcome) {
+    return outcome == OUTCOME_INTERRUPTED ? NULL
+                                          : count_violation("requests of the source = arrived",
+                                                            ledger->issued, ledger->arrived);
+}
+
 static char *tokens_balance(const Ledger *ledger, SimulationOutcome outcome) {
     (void)outcome;
     return count_violation("tokens in = tokens out + dropped", ledger->output_tokens_asked,
@@ -140,8 +146,8 @@ static char *busy_within_the_run(const Ledger *ledger, SimulationOutcome outcome
 
 char *invariants_violated(const Ledger *ledger, SimulationOutcome outcome) {
     static char *(*const checks[])(const Ledger *, SimulationOutcome) = {
-        something_happened, requests_end_once, tokens_balance,  kv_balance,
-        buffer_balance,     littles_law,       network_balance, busy_within_the_run,
+        something_happened, requests_end_once, all_requests_arrive, tokens_balance,      kv_balance,
+        buffer_balance,     littles_law,       network_balance,     busy_within_the_run,
     };
     if (outcome != OUTCOME_FINISHED && outcome != OUTCOME_INTERRUPTED)
         return NULL; /* it broke off in the middle, and its error says why */

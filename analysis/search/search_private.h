@@ -38,7 +38,7 @@ gboolean search_slices_order(const SearchSetup *setup, SearchResult *result,
 
 /* Fills 'figures' with 'best_figures', where what is unknown is as good as can be. */
 void search_optimistic(const double *best_figures, double *figures);
-/* Bounds that a run has shown, where it has. */
+/* Bounds that a run has shown, where they say more than those that are known. */
 void search_bound_by(Candidate *candidate, const double *figures);
 /* Whether optimistic figures break a limit on the side on which the true ones are worse. */
 gboolean search_breaks_limit(const Objectives *objectives, const double *optimistic);

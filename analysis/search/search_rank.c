@@ -25,9 +25,13 @@ void search_optimistic(const double *best_figures, double *figures) {
 }
 
 void search_bound_by(Candidate *candidate, const double *figures) {
-    for (Figure figure = 0; figure < N_FIGURES; figure++)
-        if (!isnan(figures[figure]) && figure != FIGURE_EVENTS && figure != FIGURE_SLOTS_NEEDED)
-            candidate->best_figures[figure] = figures[figure];
+    for (Figure figure = 0; figure < N_FIGURES; figure++) {
+        double *known = &candidate->best_figures[figure];
+        gboolean bound = figure != FIGURE_EVENTS && figure != FIGURE_SLOTS_NEEDED;
+        if (bound && !isnan(figures[figure]) &&
+            (isnan(*known) || objective_compare(figure, figures[figure], *known) > 0))
+            *known = figures[figure];
+    }
 }
 
 gboolean search_breaks_limit(const Objectives *objectives, const double *optimistic) {

@@ -70,7 +70,7 @@ gboolean search_twins_wait(const SearchTwins *twins, const SearchResult *result,
     return FALSE;
 }
 
-/* With fewer slots a plan can never do better than with more. */
+/* The run is the same up to where the known one was cut, and bounds of more slots allow more. */
 static void inherit_bounds(const SearchTwins *twins, SearchResult *result, gsize index,
                            Candidate *twin) {
     const Candidate *known = &result->candidates[index];
@@ -78,8 +78,6 @@ static void inherit_bounds(const SearchTwins *twins, SearchResult *result, gsize
     if (twins->slots[twin - result->candidates] > twins->slots[index])
         return;
     search_bound_by(twin, known->outcome.figures);
-    twin->cut = TRUE;
-    result->twins++;
 }
 
 void search_twins_fill(const SearchTwins *twins, SearchResult *result, gsize index) {

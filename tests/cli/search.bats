@@ -222,3 +222,35 @@ END
     equal "$(cksum <store)" "$before"
     [ ! -e out ]
 }
+
+@test "a limit that the best plan just meets is met" {
+    cat >limit.yaml <<'END'
+version: 1
+seed: 3
+platform: {base: mt3000.yaml, nodes: 2}
+model: tiny-llama.json
+workload:
+  synthetic:
+    requests: 2
+    arrivals: {process: poisson, rate: 20 /s}
+    prompt: {distribution: fixed, tokens: 64}
+    output: {distribution: fixed, tokens: 2}
+policy:
+  mode: colocated
+  colocated: {tp: 1}
+slo: {tpot: {limit: 1 s}}
+search:
+  use_all: false
+  colocated: {tp: [1, 2], pp: 1, dp: [1, 2], slots: 1, chunk_tokens: 0}
+END
+    for figure in ttft tpot e2e; do
+        limit=$("$INFERGRID" search limit.yaml -q -m exhaustive --objective ${figure}_p99 --json |
+            jq ".best.figures.${figure}_p99_s")
+        for method in exhaustive guided; do
+            "$INFERGRID" search limit.yaml -q -m $method --objective goodput --json \
+                --set slo.$figure.limit="$limit s" >$method.json
+        done
+        equal "$(jq .best.figures.goodput_share guided.json)" 1
+        equal "$(jq .best.plan guided.json)" "$(jq .best.plan exhaustive.json)"
+    done
+}

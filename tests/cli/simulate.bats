@@ -156,3 +156,28 @@ four llama-30b a1 2.47
 four llama-30b a2 3.02
 CASES
 }
+
+@test "a closed loop serves all of its requests, also those that come after all others have ended" {
+    cat >loop.yaml <<'END'
+version: 1
+seed: 1
+platform: {base: mt3000.yaml, nodes: 2}
+model: tiny-llama.json
+workload:
+  synthetic:
+    requests: 4
+    arrivals: {process: closed_loop, users: 2, think_time: 20 ms}
+    prompt: {distribution: fixed, tokens: 64}
+    output: {distribution: fixed, tokens: 10}
+policy:
+  mode: colocated
+  colocated: {tp: 1}
+END
+    for seed in 1 2 3 4 5 6; do
+        for users in 1 2 3; do
+            "$INFERGRID" simulate loop.yaml -q --json --set seed=$seed \
+                --set workload.synthetic.arrivals.users=$users >loop.json
+            equal "$(jq -c '[.requests.arrived, .requests.completed]' loop.json)" '[4,4]'
+        done
+    done
+}

@@ -13,6 +13,7 @@ typedef struct Space {
     const char *workload, *policy, *rest; /* sections; NULL: none */
     const char *objectives[4];            /* NULL-terminated */
     const char *limit;                    /* of the last of them; NULL: none */
+    const char *platform;                 /* NULL: two processors */
 } Space;
 
 #define BATCH(n, in, out)                                                                          \
@@ -32,6 +33,7 @@ static const Space spaces[] = {
      "search:\n  clusters: 8\n  prefill: {pp: [1, 2], micro_batch: 1}\n  buffer: {clusters: 1}\n"
      "  decode: {tp: [1, 2], pp: [1, 2], slots: [4, 16]}\n",
      {"throughput", "cost", "energy,throughput"},
+     NULL,
      NULL},
     {"closed batch, continuous, prompts together",
      BATCH(40, 100, 20),
@@ -40,6 +42,7 @@ static const Space spaces[] = {
      "2]}\n"
      "  decode: {tp: [1, 2, 4], pp: 1, slots: [8]}\n",
      {"makespan", "ttft_mean", "tpot_p90,makespan"},
+     NULL,
      NULL},
     {"poisson with limits",
      MIXED(60, "process: poisson, rate: 900 /s"),
@@ -47,13 +50,15 @@ static const Space spaces[] = {
      SLO "search:\n  clusters: 6\n  prefill: {pp: [1], micro_batch: [1, 2]}\n"
          "  buffer: {clusters: 1}\n  decode: {tp: [1, 2], pp: 1, slots: [4, 8]}\n",
      {"goodput", "goodput_rate", "goodput,clusters"},
-     "ttft_p90 <= 20 ms"},
+     "ttft_p90 <= 20 ms",
+     NULL},
     {"prompts in chunks",
      MIXED(40, "process: poisson, rate: 500 /s"),
      "  mode: pbd\n",
      "search:\n  clusters: 6\n  prefill: {pp: [1, 2], micro_batch: 1, chunk_tokens: [0, 64]}\n"
      "  buffer: {clusters: 1}\n  decode: {tp: [1, 4], pp: 1, slots: [8]}\n",
      {"throughput", "ttft_p99", "e2e_mean"},
+     NULL,
      NULL},
     {"colocated, mixed and apart",
      MIXED(60, "process: poisson, rate: 2000 /s"),
@@ -61,13 +66,15 @@ static const Space spaces[] = {
      SLO "search:\n  clusters: 4\n  colocated: {tp: [1, 2, 4], pp: [1, 2], slots: [4, 16], "
          "chunk_tokens: [0, 128]}\n",
      {"throughput", "goodput", "cost,ttft_p90"},
-     "tpot_mean <= 5 ms"},
+     "tpot_mean <= 5 ms",
+     NULL},
     {"colocated, tokens on demand",
      MIXED(50, "process: batch"),
      "  mode: colocated\n  kv_reservation: on_demand\n  colocated: {tp: 1}\n",
      "search:\n  clusters: 4\n  colocated: {tp: [1, 2], pp: [1, 2], slots: [4, 8], chunk_tokens: "
      "0}\n",
      {"throughput", "e2e_p50", "makespan,energy"},
+     NULL,
      NULL},
     {"closed loop",
      MIXED(60, "process: closed_loop, users: 12, think_time: 2 ms"),
@@ -75,13 +82,24 @@ static const Space spaces[] = {
      SLO "search:\n  clusters: 7\n  prefill: {pp: 1, micro_batch: 1}\n  buffer: {clusters: 1}\n"
          "  decode: {tp: [1, 2], pp: [1, 4], slots: [2, 8]}\n",
      {"throughput", "tpot_mean", "goodput,clusters"},
+     NULL,
      NULL},
     {"colocated, fewer micro-batches than stages",
      MIXED(60, "process: poisson, rate: 2500 /s"),
      "  mode: colocated\n  colocated: {tp: 1, pp: 2, micro_batches: 1}\n",
      SLO "search:\n  clusters: 4\n  colocated: {tp: [1, 2], pp: [1, 2, 4], slots: [2, 8, 16]}\n",
      {"throughput", "goodput", "cost,tpot_p90"},
+     NULL,
      NULL},
+    {"a request on slow links",
+     BATCH(1, 400, 3),
+     "  mode: pbd\n",
+     "search:\n  clusters: 8\n  use_all: false\n  prefill: {pp: [1, 3], dp: 1, micro_batch: 1}\n"
+     "  buffer: {clusters: [1, 2]}\n  decode: {tp: [1, 2, 4], pp: 1, dp: 1, slots: 4}\n",
+     {"makespan", "tpot_mean", "throughput,e2e_p90"},
+     NULL,
+     "{base: mt3000.yaml, nodes: 3, network: {local: {bandwidth: 0.05 GB/s}, "
+     "port: {bandwidth: 0.02 GB/s}}}"},
     {"a crowd with tight limits",
      MIXED(120, "process: poisson, rate: 3000 /s"),
      "  mode: pbd\n",
@@ -90,6 +108,7 @@ static const Space spaces[] = {
      "2]}\n"
      "  decode: {tp: [1, 2, 4], pp: [1, 2], slots: [4, 16]}\n",
      {"goodput", "ttft_p90", "goodput_rate,e2e_p90"},
+     NULL,
      NULL},
     {"a window, several pools, both modes",
      MIXED(80, "process: gamma, cv: 2, rate: 700 /s"),
@@ -99,6 +118,7 @@ static const Space spaces[] = {
      "  decode: {tp: [1, 2], pp: 1, slots: 8}\n"
      "  colocated: {tp: [2], pp: 1, slots: 8}\n",
      {"throughput", "energy_per_token", "ttft_p50,tpot_p50"},
+     NULL,
      NULL},
 };
 
@@ -114,8 +134,8 @@ typedef struct Case {
 static void case_init(Case *test, const Space *space) {
     g_autoptr(GError) error = NULL;
     g_autofree char *text = g_strdup_printf(
-        "version: 1\nseed: 3\nplatform: {base: mt3000.yaml, nodes: 2}\nmodel: tiny-llama.json\n"
-        "workload:\n%spolicy:\n%s%s",
+        "version: 1\nseed: 3\nplatform: %s\nmodel: tiny-llama.json\nworkload:\n%spolicy:\n%s%s",
+        space->platform == NULL ? "{base: mt3000.yaml, nodes: 2}" : space->platform,
         space->workload, space->policy, space->rest == NULL ? "" : space->rest);
     int file = g_file_open_tmp("infergrid-search-XXXXXX.yaml", &test->path, &error);
 
@@ -344,7 +364,8 @@ static void test_slices(void) {
 }
 
 /* Requests that never wait for a slot run the same with more of them: half of the plans need no
- * simulation, and their figures are those that a simulation gives. */
+ * simulation, and their figures are those that a simulation gives, or their bounds those of a run
+ * that was cut. */
 static void test_twins(void) {
     static const Space sections[] = {
         {.name = "slots to spare",
@@ -371,8 +392,9 @@ static void test_twins(void) {
         check_same(&test, &sections[i], "ttft_mean", NULL);
         g_autoptr(Objectives) objectives = objectives_of(&test, "ttft_mean", NULL);
         g_autoptr(SearchResult) guided = search(&test, objectives, SEARCH_GUIDED);
-        g_assert_cmpuint(guided->twins, >=, guided->n / 4);
+        g_assert_cmpuint(guided->twins, >, 0);
         g_assert_cmpuint(guided->simulated + guided->twins, <=, guided->n);
+        g_assert_cmpuint(guided->simulated, <=, guided->n - guided->n / 4);
         case_clear(&test);
     }
 }

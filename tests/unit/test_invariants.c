@@ -6,6 +6,7 @@
 /* Five requests: four completed, one rejected. */
 static Ledger sound_ledger(void) {
     return (Ledger){.end_s = 100,
+                    .issued = 5,
                     .arrived = 5,
                     .completed = 4,
                     .rejected = {[REJECT_CONTEXT] = 1},
@@ -39,6 +40,7 @@ typedef struct Fault {
 static const Fault faults[] = {
     {AT(steps), COUNT, 0,
      "something happened: of 5 requests that arrived, 1 were rejected, and nothing was computed"},
+    {AT(issued), COUNT, 6, "requests of the source = arrived: 6 is not 5"},
     {AT(completed), COUNT, 3, "requests arrived = completed + rejected: 5 is not 4"},
     {AT(completed), COUNT, 5, "requests arrived = completed + rejected: 5 is not 6"},
     {AT(dropped), COUNT, 1, "requests dropped = 0: 1 is not 0"},
