@@ -32,9 +32,7 @@ static double of_arrivals(const BoundWork *work, const BoundBuffer *buffer) {
 double bound_end_at_once(const BoundWork *work, const BoundBuffer *buffer) {
     g_auto(BoundLeft) left = {0};
 
-    bound_left_init(&left, work);
-    for (gsize i = 0; i < work->bounding->load->n; i++)
-        bound_left_add(&left, work, i);
+    bound_left_of_all(&left, work);
     return bound_left_end(&left, work, buffer);
 }
 

@@ -27,6 +27,12 @@ void bound_left_add(BoundLeft *left, const BoundWork *work, gsize request) {
     left->kv_out_tokens += prompt;
 }
 
+void bound_left_of_all(BoundLeft *left, const BoundWork *work) {
+    bound_left_init(left, work);
+    for (gsize i = 0; i < work->bounding->load->n; i++)
+        bound_left_add(left, work, i);
+}
+
 /* All prompts have to pass through stages of a kind, of which each replica has at least one. Before
  * and behind it a request passes through the other stages, at least. */
 static double prefill_end(const BoundLeft *left, const BoundWork *work, guint k) {

@@ -63,17 +63,10 @@ static gboolean can_be_good(const BoundWork *work, const BoundLatencies *latenci
     return counts(work, i);
 }
 
-static gboolean has_limits(const Slo *slo) {
-    for (LatencyKind kind = 0; kind < N_LATENCIES; kind++)
-        if (latency_limit(kind, slo) != NULL)
-            return TRUE;
-    return FALSE;
-}
-
 static gsize most_good(const BoundWork *work, const BoundLatencies *latencies) {
     gsize n = work->bounding->load->n;
 
-    if (!has_limits(&work->bounding->experiment->slo) || n > BOUND_GOODPUT_MAX ||
+    if (!slo_has_limits(&work->bounding->experiment->slo) || n > BOUND_GOODPUT_MAX ||
         work->bounding->load->closed_loop) /* dates of arrival are not known */
         return n;
     g_autofree gboolean *eligible = g_new(gboolean, n);
@@ -126,7 +119,7 @@ static void fill_goodput(const BoundWork *work, const BoundLatencies *latencies,
         all += counts(work, i) ? 1 : 0;
         good += can_be_good(work, latencies, i) ? 1 : 0;
     }
-    if (all == 0 || !has_limits(&work->bounding->experiment->slo))
+    if (all == 0 || !slo_has_limits(&work->bounding->experiment->slo))
         return;
     figures[FIGURE_GOODPUT] = (double)MIN(good, latencies->most_good) / (double)all;
     figures[FIGURE_GOODPUT_RATE] =

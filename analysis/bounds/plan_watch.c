@@ -14,13 +14,12 @@ typedef enum { NO_TOKEN, SOME_TOKENS, ALL_TOKENS } Progress;
 typedef struct PlanWatch {
     RunWatch run; /* first: what is handed out */
     PlanParts parts;
-    PlanUseless useless;
+    RunUseless useless;
     gconstpointer data;
     double looks;
-    BoundLeft fresh;       /* requests whose prompts are not begun */
-    BoundLeft left;        /* all that is not begun, but for 'tokens' */
-    double tokens;         /* of all answers, but for each one's first */
-    double unbegun_tokens; /* … of those that have not begun to decode */
+    BoundLeft fresh; /* requests whose prompts are not begun */
+    BoundLeft left;  /* all that is not begun */
+    double tokens;   /* of all answers, but for each one's first */
     guint64 first_tokens;
     guint8 *progress;  /* a request, by its id; NULL where arrivals are not known */
     gsize oldest_open; /* all requests before it have ended */
@@ -46,6 +45,7 @@ static void begin_answer(BoundLeft *left, const BoundWork *work, const Request *
     const Bounding *bounding = work->bounding;
 
     left->answers--;
+    left->tokens -= request->output_tokens - 1;
     if (bounding->decode_counts)
         left->attention_s -= tp_rates_answer_attention(
             bounding->decode.rates, request->prompt_tokens, request->output_tokens);
@@ -57,7 +57,6 @@ static void begin_all(BoundLeft *left, const BoundWork *work, const Request *req
         return;
     begin_pull(left, request);
     begin_answer(left, work, request);
-    left->tokens -= request->output_tokens - 1;
 }
 
 /* --- latencies */
@@ -128,7 +127,6 @@ static void notify(Observer *observer, const Event *event) {
         break;
     case EVENT_DECODE_STARTED:
         begin_answer(&watch->left, work, &served->request);
-        watch->unbegun_tokens -= served->request.output_tokens - 1;
         break;
     case EVENT_COMPLETED:
         note_progress(watch, served, ALL_TOKENS);
@@ -152,7 +150,7 @@ static void look_ahead(PlanWatch *watch, const SimulationSample *sample) {
     left.tokens = 0;
     if (parts->bounding.decode_counts)
         left.tokens = MAX(0, watch->tokens - done - (double)sample->running);
-    left.attention_s += MAX(0, left.tokens - watch->unbegun_tokens) * parts->work.token_attention_s;
+    left.attention_s += MAX(0, left.tokens - watch->left.tokens) * parts->work.token_attention_s;
     at_least(&parts->end_s, bound_left_end(&left, &parts->work, &parts->buffer));
     if (watch->fresh.prompts > 0)
         at_least(&parts->end_s, bound_left_end(&watch->fresh, &parts->work, &parts->buffer));
@@ -177,14 +175,8 @@ static void look(Observer *observer, const SimulationSample *sample) {
 
 /* --- making one */
 
-static void left_of_all(BoundLeft *left, const BoundWork *work) {
-    bound_left_init(left, work);
-    for (gsize i = 0; i < work->bounding->load->n; i++)
-        bound_left_add(left, work, i);
-}
-
 RunWatch *plan_watch_new(PlanBounds *bounds, const Experiment *experiment, const OpCosts *costs,
-                         PlanUseless useless, gconstpointer data) {
+                         RunUseless useless, gconstpointer data) {
     g_autofree PlanWatch *watch = g_new0(PlanWatch, 1);
     PlanParts *parts = &watch->parts;
 
@@ -201,9 +193,9 @@ RunWatch *plan_watch_new(PlanBounds *bounds, const Experiment *experiment, const
     watch->looks = CLAMP(REQUESTS_LOOKED_AT / (double)load->n, LOOKS_LEAST, LOOKS_MOST);
     watch->run.observer.next_sample_s = parts->end_s / watch->looks;
     plan_figures_unknown(experiment, watch->run.figures);
-    left_of_all(&watch->left, &parts->work);
-    left_of_all(&watch->fresh, &parts->work);
-    watch->tokens = watch->unbegun_tokens = watch->fresh.tokens;
+    bound_left_of_all(&watch->left, &parts->work);
+    bound_left_of_all(&watch->fresh, &parts->work);
+    watch->tokens = watch->fresh.tokens;
     if (!load->closed_loop)
         watch->progress = g_new0(guint8, load->n);
     return (RunWatch *)g_steal_pointer(&watch);

@@ -5,13 +5,9 @@
 
 #include "analysis/bounds/plan_bound.h"
 
-/* Whether a run whose figures can be no better than these (N_FIGURES; NaN: unknown) is of no use.
- * Once it is so for some figures it must be so for all that are worse. */
-typedef gboolean (*PlanUseless)(gconstpointer data, const double *figures);
-
 /* For one run of 'experiment', in a process of its own, whose end frees it. Borrows all. NULL where
  * the plan has no bounds. */
 RunWatch *plan_watch_new(PlanBounds *bounds, const Experiment *experiment, const OpCosts *costs,
-                         PlanUseless useless, gconstpointer data);
+                         RunUseless useless, gconstpointer data);
 
 #endif

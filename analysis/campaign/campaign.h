@@ -30,7 +30,7 @@ typedef struct CampaignSetup {
  * same with it and without, and so is its record. */
 typedef struct CampaignWatch {
     const char *name; /* what is of no use, in full: with it, what came of a useless run is known */
-    gboolean (*is_useless)(gconstpointer data, const double *figures); /* of a run to its end */
+    RunUseless is_useless; /* asked of runs to their end */
     /* In the run's process. NULL: the run goes to its end. */
     RunWatch *(*make)(gconstpointer data, const Experiment *experiment, const OpCosts *costs);
     gconstpointer data;

@@ -35,10 +35,6 @@ char *capacity_size_text(CapacityUnits units, guint64 size) {
                            (int)strlen(name) - (size == 1 ? 1 : 0), name);
 }
 
-static void free_point(gpointer point) {
-    capacity_point_free(point);
-}
-
 static void free_relief(gpointer data) {
     CapacityRelief *relief = data;
 
@@ -73,22 +69,18 @@ double capacity_offered_rate(const Experiment *experiment) {
                : (double)facts->requests / facts->last_arrival_s;
 }
 
-static gboolean has_limits(const Slo *slo) {
-    return slo->ttft.limit_s > 0 || slo->tpot.limit_s > 0 || slo->e2e.limit_s > 0;
-}
-
 static Capacity *capacity_new(const CapacitySetup *setup) {
     const Experiment *base = campaign_base(setup->campaign);
     Capacity *capacity = g_new0(Capacity, 1);
 
-    capacity->sizes = g_ptr_array_new_with_free_func(free_point);
-    capacity->loads = g_ptr_array_new_with_free_func(free_point);
-    capacity->seeds = g_ptr_array_new_with_free_func(free_point);
+    capacity->sizes = capacity_points_new();
+    capacity->loads = capacity_points_new();
+    capacity->seeds = capacity_points_new();
     capacity->reliefs = g_ptr_array_new_with_free_func(free_relief);
     capacity->causes = g_ptr_array_new_with_free_func(free_cause);
     capacity->size_search = (BisectionResult){.first = NO_PLACE, .exception = NO_PLACE};
     capacity->knee = NO_PLACE;
-    capacity->curve = has_limits(&base->slo) ? FIGURE_GOODPUT : FIGURE_THROUGHPUT;
+    capacity->curve = slo_has_limits(&base->slo) ? FIGURE_GOODPUT : FIGURE_THROUGHPUT;
     capacity->rate_per_s = capacity_offered_rate(base);
     capacity->highest_load = capacity->lowest_broken = NAN;
     capacity->bottleneck = -1;

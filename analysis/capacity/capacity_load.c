@@ -76,11 +76,8 @@ gboolean capacity_bisect_load(const CapacitySetup *setup, Capacity *capacity, Lo
 
 /* 'more' is owned by the point afterwards, behind the chosen plan's settings. */
 static CapacityPoint *chosen_with(const Capacity *capacity, double load, char **more) {
-    const CapacityPoint *chosen = capacity->chosen;
-    CapacityPoint *point =
-        capacity_point_new(chosen->size, load, capacity_join(chosen->settings, more));
+    CapacityPoint *point = capacity_point_with(capacity->chosen, load, more);
 
-    point->plan = g_strdup(chosen->plan);
     g_strfreev(more);
     return point;
 }

@@ -32,6 +32,22 @@ CapacityPoint *capacity_point_new(guint64 size, double load, char **settings) {
     return point;
 }
 
+CapacityPoint *capacity_point_with(const CapacityPoint *point, double load, char *const *more) {
+    CapacityPoint *other =
+        capacity_point_new(point->size, load, capacity_join(point->settings, more));
+
+    other->plan = g_strdup(point->plan);
+    return other;
+}
+
+static void free_point(gpointer point) {
+    capacity_point_free(point);
+}
+
+GPtrArray *capacity_points_new(void) {
+    return g_ptr_array_new_with_free_func(free_point);
+}
+
 /* --- settings */
 
 static guint64 rounded_up(guint64 a, guint64 b) {

@@ -6,6 +6,9 @@
 
 /* Owns 'settings'. */
 CapacityPoint *capacity_point_new(guint64 size, double load, char **settings);
+/* The plan of another point under a load, with more settings behind its own, copied. */
+CapacityPoint *capacity_point_with(const CapacityPoint *point, double load, char *const *more);
+GPtrArray *capacity_points_new(void); /* CapacityPoint *, owned */
 
 /* The settings of a machine of this size (0: none). Caller frees with g_strfreev. */
 char **capacity_machine_settings(const CapacitySetup *setup, guint64 size);

@@ -16,20 +16,14 @@ static char **seed_settings(guint64 seed) {
     return settings;
 }
 
-static void free_point(gpointer point) {
-    capacity_point_free(point);
-}
-
 /* The plan of 'point' under each other seed, simulated. NULL on error; caller frees. */
 static GPtrArray *under_seeds(const CapacitySetup *setup, const CapacityPoint *point,
                               GError **error) {
-    g_autoptr(GPtrArray) points = g_ptr_array_new_with_free_func(free_point);
+    g_autoptr(GPtrArray) points = capacity_points_new();
 
     for (guint64 i = 1; i <= setup->seeds; i++) {
         g_auto(GStrv) seed = seed_settings(own_seed(setup) + i);
-        CapacityPoint *other =
-            capacity_point_new(point->size, 1, capacity_join(point->settings, seed));
-        other->plan = g_strdup(point->plan);
+        CapacityPoint *other = capacity_point_with(point, 1, seed);
         other->seed = own_seed(setup) + i;
         g_ptr_array_add(points, other);
     }

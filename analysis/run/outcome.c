@@ -150,18 +150,11 @@ static double ratio(double part, double whole) {
     return whole > 0 ? part / whole : NAN;
 }
 
-static gboolean has_limits(const Slo *slo) {
-    for (LatencyKind kind = 0; kind < N_LATENCIES; kind++)
-        if (latency_limit(kind, slo) != NULL)
-            return TRUE;
-    return FALSE;
-}
-
 /* Of all requests that arrived, so that those turned away count against it. */
 static double goodput_share(const Ran *ran) {
     const MetricsWindow *window = ran->window;
 
-    if (!has_limits(&ran->experiment->slo))
+    if (!slo_has_limits(&ran->experiment->slo))
         return NAN;
     return ratio((double)window->good, (double)(window->requests + window->lost));
 }
@@ -170,7 +163,7 @@ static double goodput_share(const Ran *ran) {
 static double goodput_rate(const Ran *ran, double request_rate) {
     const MetricsWindow *window = ran->window;
 
-    if (!has_limits(&ran->experiment->slo))
+    if (!slo_has_limits(&ran->experiment->slo))
         return NAN;
     return window->requests == 0 ? 0
                                  : request_rate * (double)window->good / (double)window->requests;

@@ -85,6 +85,10 @@ gboolean outcome_parse(const char *text, Outcome *outcome);
 void outcome_fill(Outcome *outcome, const Experiment *experiment, const Ledger *ledger,
                   const Metrics *metrics);
 
+/* Whether a run whose figures can be no better than these (N_FIGURES; NaN: unknown) is of no use.
+ * Where it is so for some figures it is so for all that are worse. */
+typedef gboolean (*RunUseless)(gconstpointer data, const double *figures);
+
 /* What may end a run early: an observer that, with 'ended', leaves the best figures that the whole
  * run could have had. */
 typedef struct RunWatch {

@@ -94,6 +94,10 @@ void slo_write(const Slo *slo, guint indent, GString *out) {
         g_string_append_printf(out, "%*s{}\n", (int)indent, "");
 }
 
+gboolean slo_has_limits(const Slo *slo) {
+    return slo->ttft.limit_s > 0 || slo->tpot.limit_s > 0 || slo->e2e.limit_s > 0;
+}
+
 gboolean output_spec_read(const YamlNode *section, OutputSpec *output, GError **error) {
     *output = (OutputSpec){0};
     return yaml_read_fields(section, output_fields, G_N_ELEMENTS(output_fields), output, error);

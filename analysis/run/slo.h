@@ -15,6 +15,7 @@ typedef struct Slo {
 } Slo;
 gboolean slo_read(const YamlNode *section, Slo *slo, GError **error); /* section may be NULL */
 void slo_write(const Slo *slo, guint indent, GString *out);
+gboolean slo_has_limits(const Slo *slo); /* at least one */
 
 typedef struct OutputSpec {
     double warmup_s, cooldown_s; /* cut from the start and the end for the steady-state window */

@@ -64,10 +64,6 @@ static gboolean unknown_figure(const Place *place, gboolean objective, const cha
                 objective ? "objective" : "figure", word, hint, all);
 }
 
-static gboolean has_limits(const Slo *slo) {
-    return slo->ttft.limit_s > 0 || slo->tpot.limit_s > 0 || slo->e2e.limit_s > 0;
-}
-
 static gboolean needs_slo(Figure figure) {
     return figure == FIGURE_GOODPUT || figure == FIGURE_GOODPUT_RATE;
 }
@@ -81,7 +77,7 @@ static gboolean add_objective(Objectives *objectives, const char *word, const Pl
 
     if (found < 0 || !figure_info(figure)->is_objective)
         return unknown_figure(place, TRUE, word, error);
-    if (needs_slo(figure) && !has_limits(slo))
+    if (needs_slo(figure) && !slo_has_limits(slo))
         return fail(place, INPUT_ERROR_CONFLICT, error,
                     "'%s' needs a limit in the experiment's section 'slo'", word);
     for (guint i = 0; i < objectives->n; i++)
@@ -168,7 +164,7 @@ gboolean objectives_add_limit(Objectives *objectives, const char *text, const ch
     if (!figure_limit_parse(text, option, &limit, error))
         return FALSE;
     g_array_append_val(objectives->limits, limit);
-    if (needs_slo(limit.figure) && !has_limits(slo)) {
+    if (needs_slo(limit.figure) && !slo_has_limits(slo)) {
         g_set_error(error, INPUT_ERROR, INPUT_ERROR_CONFLICT,
                     "%s: '%s' needs a limit in the experiment's section 'slo'", option,
                     figure_info(limit.figure)->name);
