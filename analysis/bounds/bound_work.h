@@ -20,7 +20,8 @@ typedef enum {
 typedef struct Bounding {
     const Experiment *experiment;
     const BoundLoad *load;
-    gboolean colocated; /* then both shapes are of the same replicas */
+    const gboolean *wanted; /* a figure */
+    gboolean colocated;     /* then both shapes are of the same replicas */
     BoundShape prefill, decode;
     PromptSteps steps;
     guint64 prompt_rows; /* of a step that computes prompts, at the most */

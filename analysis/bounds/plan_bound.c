@@ -6,6 +6,7 @@
 struct PlanBounds {
     BoundLoad *load; /* NULL: too long */
     BoundRates *rates;
+    gboolean wanted[N_FIGURES];
 };
 
 void plan_bounds_free(PlanBounds *bounds) {
@@ -16,10 +17,12 @@ void plan_bounds_free(PlanBounds *bounds) {
     g_free(bounds);
 }
 
-PlanBounds *plan_bounds_new(const Experiment *base, GError **error) {
+PlanBounds *plan_bounds_new(const Experiment *base, const gboolean *wanted, GError **error) {
     g_autoptr(PlanBounds) bounds = g_new0(PlanBounds, 1);
     GError *failure = NULL;
 
+    for (Figure figure = 0; figure < N_FIGURES; figure++)
+        bounds->wanted[figure] = wanted == NULL || wanted[figure];
     bounds->rates = bound_rates_new();
     bounds->load = bound_load_new(base, &failure);
     if (failure == NULL)
@@ -123,6 +126,7 @@ gboolean plan_parts_init(PlanParts *parts, PlanBounds *bounds, const Experiment 
     DeviceModel device = device_model(experiment->platform, costs);
     *bounding = (Bounding){.experiment = experiment,
                            .load = bounds->load,
+                           .wanted = bounds->wanted,
                            .colocated = colocated,
                            .steps = prompt_steps(policy, bounds->load),
                            .prompt_rows = prompt_rows(policy, bounds->load),
@@ -161,7 +165,7 @@ double plan_bounds_fill(PlanBounds *bounds, const Experiment *experiment, const 
     if (!plan_parts_init(&parts, bounds, experiment, costs))
         return 0;
     plan_bound_rates(&parts.work, parts.end_s, figures);
-    plan_bound_latencies(&parts.work, &parts.latencies, figures);
+    plan_bound_latencies(&parts.work, &parts.latencies, NULL, figures);
     double at_once_s = bound_end_at_once(&parts.work, &parts.buffer);
     plan_parts_clear(&parts);
     return at_once_s;

@@ -10,8 +10,10 @@
 #include "analysis/run/outcome.h"
 
 typedef struct PlanBounds PlanBounds;
-/* For plans of one workload, model and machine: those of 'base'. */
-PlanBounds *plan_bounds_new(const Experiment *base, GError **error);
+/* For plans of one workload, model and machine: those of 'base'. 'wanted' (N_FIGURES, copied) marks
+ * the figures that matter: for others less work is done, and their bounds may say less; NULL: all.
+ */
+PlanBounds *plan_bounds_new(const Experiment *base, const gboolean *wanted, GError **error);
 void plan_bounds_free(PlanBounds *bounds);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(PlanBounds, plan_bounds_free)
 

@@ -54,6 +54,25 @@ static gboolean counts(const BoundWork *work, gsize i) {
 
 /* --- latencies */
 
+#define FIGURES_OF_LATENCY 4 /* the mean and quantiles behind it */
+
+static gboolean wants_latency(const gboolean *wanted, Figure mean) {
+    gboolean wants = wanted == NULL;
+
+    for (guint i = 0; i < FIGURES_OF_LATENCY && !wants; i++)
+        wants = wanted[mean + i];
+    return wants;
+}
+
+static gboolean wants_goodput(const gboolean *wanted) {
+    return wanted == NULL || wanted[FIGURE_GOODPUT] || wanted[FIGURE_GOODPUT_RATE];
+}
+
+gboolean plan_bound_wants_latencies(const gboolean *wanted) {
+    return wants_latency(wanted, FIGURE_TTFT_MEAN) || wants_latency(wanted, FIGURE_TPOT_MEAN) ||
+           wants_latency(wanted, FIGURE_E2E_MEAN) || wants_goodput(wanted);
+}
+
 static gboolean can_be_good(const BoundWork *work, const BoundLatencies *latencies, gsize i) {
     for (LatencyKind kind = 0; kind < N_LATENCIES; kind++) {
         const SloLimit *limit = latency_limit(kind, &work->bounding->experiment->slo);
@@ -66,7 +85,8 @@ static gboolean can_be_good(const BoundWork *work, const BoundLatencies *latenci
 static gsize most_good(const BoundWork *work, const BoundLatencies *latencies) {
     gsize n = work->bounding->load->n;
 
-    if (!slo_has_limits(&work->bounding->experiment->slo) || n > BOUND_GOODPUT_MAX ||
+    if (!slo_has_limits(&work->bounding->experiment->slo) ||
+        !wants_goodput(work->bounding->wanted) || n > BOUND_GOODPUT_MAX ||
         work->bounding->load->closed_loop) /* dates of arrival are not known */
         return n;
     g_autofree gboolean *eligible = g_new(gboolean, n);
@@ -145,13 +165,21 @@ void plan_bound_rates(const BoundWork *work, double end_s, double *figures) {
     fill_energy(work, figures);
 }
 
-void plan_bound_latencies(const BoundWork *work, const BoundLatencies *latencies, double *figures) {
+void plan_bound_latencies(const BoundWork *work, const BoundLatencies *latencies,
+                          const gboolean *wanted, double *figures) {
+    static const struct {
+        LatencyKind kind;
+        Figure mean;
+    } bounded[] = {{LATENCY_TTFT, FIGURE_TTFT_MEAN},
+                   {LATENCY_TPOT, FIGURE_TPOT_MEAN},
+                   {LATENCY_E2E, FIGURE_E2E_MEAN}};
     const BoundLoad *load = work->bounding->load;
 
     if (load->closed_loop && has_window(&work->bounding->experiment->output))
         return; /* which requests arrive within the window is not known */
-    fill_latency(work, latencies->of[LATENCY_TTFT], FIGURE_TTFT_MEAN, figures);
-    fill_latency(work, latencies->of[LATENCY_TPOT], FIGURE_TPOT_MEAN, figures);
-    fill_latency(work, latencies->of[LATENCY_E2E], FIGURE_E2E_MEAN, figures);
-    fill_goodput(work, latencies, figures);
+    for (guint i = 0; i < G_N_ELEMENTS(bounded); i++)
+        if (wants_latency(wanted, bounded[i].mean))
+            fill_latency(work, latencies->of[bounded[i].kind], bounded[i].mean, figures);
+    if (wants_goodput(wanted))
+        fill_goodput(work, latencies, figures);
 }

@@ -18,7 +18,11 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(BoundLatencies, bound_latencies_clear)
 
 /* The figures that hang on the end of the run, which is no earlier than 'end_s'. */
 void plan_bound_rates(const BoundWork *work, double end_s, double *figures);
-/* Those of latencies, and goodput; after plan_bound_rates. */
-void plan_bound_latencies(const BoundWork *work, const BoundLatencies *latencies, double *figures);
+/* Those of latencies, and goodput; after plan_bound_rates. 'wanted' (N_FIGURES) marks what has to
+ * be filled; NULL: all. */
+void plan_bound_latencies(const BoundWork *work, const BoundLatencies *latencies,
+                          const gboolean *wanted, double *figures);
+/* Some of these are wanted. */
+gboolean plan_bound_wants_latencies(const gboolean *wanted);
 
 #endif

@@ -21,7 +21,8 @@ typedef struct PlanWatch {
     BoundLeft left;  /* all that is not begun */
     double tokens;   /* of all answers, but for each one's first */
     guint64 first_tokens;
-    guint8 *progress;  /* a request, by its id; NULL where arrivals are not known */
+    guint8 *progress;  /* a request, by its id; NULL where arrivals are not known, or
+                           no latency is asked for */
     gsize oldest_open; /* all requests before it have ended */
 } PlanWatch;
 
@@ -168,7 +169,7 @@ static void look(Observer *observer, const SimulationSample *sample) {
     plan_bound_rates(&parts->work, parts->end_s, figures);
     if (watch->progress != NULL) {
         note_all_overdue(watch, sample->time_s);
-        plan_bound_latencies(&parts->work, &parts->latencies, figures);
+        plan_bound_latencies(&parts->work, &parts->latencies, parts->bounding.wanted, figures);
     }
     watch->run.ended = watch->useless(watch->data, figures);
 }
@@ -196,7 +197,7 @@ RunWatch *plan_watch_new(PlanBounds *bounds, const Experiment *experiment, const
     bound_left_of_all(&watch->left, &parts->work);
     bound_left_of_all(&watch->fresh, &parts->work);
     watch->tokens = watch->fresh.tokens;
-    if (!load->closed_loop)
+    if (!load->closed_loop && plan_bound_wants_latencies(parts->bounding.wanted))
         watch->progress = g_new0(guint8, load->n);
     return (RunWatch *)g_steal_pointer(&watch);
 }

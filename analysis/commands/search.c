@@ -28,11 +28,9 @@ typedef struct SearchJob {
     SearchSetup setup;
     SearchResult *result;
     SearchRule *rule;
-    char **plans;
 } SearchJob;
 
 static void job_clear(SearchJob *job) {
-    g_strfreev(job->plans);
     g_clear_pointer(&job->rule, search_rule_free);
     g_clear_pointer(&job->result, search_result_free);
     g_clear_pointer(&job->folder, output_folder_free);
@@ -102,13 +100,14 @@ static gboolean run(SearchJob *job, GError **error) {
     job->setup.objectives = job->objectives;
     job->setup.enough = NAN;
     job->setup.progress = job->progress;
-    job->result = search_run(&job->setup, error);
-    if (job->result == NULL)
-        return FALSE;
     job->rule = search_rule_new(&job->setup, error);
     if (job->rule == NULL)
         return FALSE;
-    job->plans = search_report_plans(&job->setup, job->result);
+    job->setup.beside = search_rule_point(job->rule);
+    job->result = search_run(&job->setup, error);
+    if (job->result == NULL || !search_rule_simulate(job->rule, &job->setup, error))
+        return FALSE;
+    search_report_name(&job->setup, job->result);
     return TRUE;
 }
 
@@ -165,7 +164,7 @@ static int verdict(const SearchJob *job) {
 
     for (gsize i = 0; i < result->n; i++)
         if (result->candidates[i].fate == FATE_BROKEN)
-            fprintf(stderr, "infergrid: broken candidate: %s: %s\n", job->plans[i],
+            fprintf(stderr, "infergrid: broken candidate: %s: %s\n", result->candidates[i].plan,
                     result->candidates[i].outcome.reason);
     gboolean lost = result->fates[FATE_BROKEN] > 0;
     gboolean nothing = result->best == NO_CANDIDATE && job->setup.method != SEARCH_ANALYTIC &&
@@ -174,7 +173,7 @@ static int verdict(const SearchJob *job) {
 }
 
 static int report(const SearchJob *job) {
-    SearchReport report = {job->options->path, &job->setup, job->result, job->rule, job->plans};
+    SearchReport report = {job->options->path, &job->setup, job->result, job->rule};
     g_autoptr(GError) error = NULL;
 
     if (job->folder != NULL && !files_write(job, &report, &error))

@@ -25,9 +25,9 @@ static void add_point(const Tradeoff *tradeoff, const double *figures, const cha
 
 static char *label_of(const Tradeoff *tradeoff, gsize i) {
     const Candidate *candidate = &tradeoff->report->result->candidates[i];
-    g_autofree char *head = candidate->rank > 0 ? g_strdup_printf("rank %u: %s", candidate->rank,
-                                                                  tradeoff->report->plans[i])
-                                                : g_strdup(tradeoff->report->plans[i]);
+    g_autofree char *head = candidate->rank > 0
+                                ? g_strdup_printf("rank %u: %s", candidate->rank, candidate->plan)
+                                : g_strdup(candidate->plan);
     return report_figures_label(head, told, G_N_ELEMENTS(told), candidate->outcome.figures);
 }
 
@@ -59,7 +59,7 @@ static void add_bounded(const Tradeoff *tradeoff) {
             continue;
         g_autofree char *reason = search_report_reason(tradeoff->report, candidate);
         g_autofree char *label =
-            g_strdup_printf("%s\n%s: %s", tradeoff->report->plans[i],
+            g_strdup_printf("%s\n%s: %s", candidate->plan,
                             candidate->cut ? "ended early" : "not simulated", reason);
         add_point(tradeoff, candidate->best_figures, label);
     }
@@ -111,13 +111,14 @@ static void add_tradeoff(ReportPage *page, const SearchReport *report) {
     add_fate(&tradeoff, FATE_LIMIT, "break a limit", REPORT_POINTS, "waiting");
     add_fate(&tradeoff, FATE_RANKED, "simulated plans", REPORT_POINTS, "5");
     add_marked(&tradeoff);
-    report_chart_summary(
-        tradeoff.chart,
-        "%" G_GSIZE_FORMAT " of %" G_GSIZE_FORMAT
-        " candidates were simulated; %u of them are on the front of these two "
-        "figures. The best is %s.",
-        report->result->simulated, report->result->n, front->len,
-        report->result->best == NO_CANDIDATE ? "none" : report->plans[report->result->best]);
+    report_chart_summary(tradeoff.chart,
+                         "%" G_GSIZE_FORMAT " of %" G_GSIZE_FORMAT
+                         " candidates were simulated; %u of them are on the front of these two "
+                         "figures. The best is %s.",
+                         report->result->simulated, report->result->n, front->len,
+                         report->result->best == NO_CANDIDATE
+                             ? "none"
+                             : report->result->candidates[report->result->best].plan);
     report_page_chart(page, tradeoff.chart);
 }
 
@@ -151,7 +152,8 @@ static void add_overview(ReportPage *page, const SearchReport *report) {
         g_autofree char *value =
             objective_text(figure, result->candidates[result->best].outcome.figures[figure]);
         g_autofree char *name = g_strdup_printf("Best plan's %s", report_figure_axis(figure).name);
-        report_page_tile(page, name, value, i == 0 ? report->plans[result->best] : NULL, NULL);
+        report_page_tile(page, name, value, i == 0 ? result->candidates[result->best].plan : NULL,
+                         NULL);
     }
     add_count_tile(page, "Candidates", result->n, combinations);
     add_count_tile(page, "Simulated", result->simulated, events);
@@ -166,7 +168,7 @@ static void add_candidates(ReportPage *page, const SearchReport *report) {
         const Candidate *candidate = &result->candidates[result->ranking[i]];
         g_autofree char *rank =
             g_strdup_printf("%u%s", candidate->rank, candidate->on_front ? "*" : "");
-        const char *const row[] = {rank, report->plans[result->ranking[i]], NULL};
+        const char *const row[] = {rank, candidate->plan, NULL};
         report_figures_row(table, row, candidate->outcome.figures);
     }
     report_figures_end(table, page, "Ranked plans; those with * are on the front", FALSE);
@@ -185,7 +187,7 @@ static void add_others(ReportPage *page, const SearchReport *report) {
         if (candidate->fate == FATE_RANKED)
             continue;
         g_autofree char *reason = search_report_reason(report, candidate);
-        const char *row[] = {report->plans[i], candidate_fate_name(candidate->fate), reason, NULL};
+        const char *row[] = {candidate->plan, candidate_fate_name(candidate->fate), reason, NULL};
         g_ptr_array_add(rows, g_strdupv((char **)row));
     }
     if (rows->len > 0)

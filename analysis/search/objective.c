@@ -265,6 +265,13 @@ static gboolean is_share(Figure figure) {
            figure == FIGURE_DECODE_BUSY || figure == FIGURE_BUFFER_FULL;
 }
 
+void objectives_figures(const Objectives *objectives, gboolean *wanted) {
+    for (guint i = 0; i < objectives->n; i++)
+        wanted[objectives->figures[i]] = TRUE;
+    for (guint i = 0; i < objectives->limits->len; i++)
+        wanted[g_array_index(objectives->limits, FigureLimit, i).figure] = TRUE;
+}
+
 char *objective_text(Figure figure, double value) {
     const char *unit = unit_of(figure);
 

@@ -56,6 +56,9 @@ Comparison objectives_compare(const Objectives *objectives, const double *a, con
 /* One objective after the other: below 0 when 'a' comes first. */
 int objectives_order(const Objectives *objectives, const double *a, const double *b);
 
+/* Marks, in 'wanted' (N_FIGURES), those that objectives and limits are about. */
+void objectives_figures(const Objectives *objectives, gboolean *wanted);
+
 /* "4212 tokens/s", with the figure's unit. Caller frees. */
 char *objective_text(Figure figure, double value);
 

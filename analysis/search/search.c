@@ -4,7 +4,8 @@
 #include <string.h>
 
 /* Candidates of a round, after which is decided what is left out, while the next round is under way
- * already: few of a small space, and never so many that much is simulated in vain. */
+ * already: few of a small space, and never so many that much is simulated in vain; and one as long
+ * as nothing is found that could end a run early. */
 #define ROUND_LEAST 2
 #define ROUND_MOST 4
 #define ROUND_PARTS 40
@@ -24,8 +25,10 @@ const char *candidate_fate_name(CandidateFate fate) {
 void search_result_free(SearchResult *result) {
     if (result == NULL)
         return;
-    for (gsize i = 0; i < result->n; i++)
+    for (gsize i = 0; i < result->n; i++) {
         outcome_clear(&result->candidates[i].outcome);
+        g_free(result->candidates[i].plan);
+    }
     g_free(result->candidates);
     g_free(result->ranking);
     g_free(result->front);
@@ -140,13 +143,18 @@ static void take(const SearchSetup *setup, SearchResult *result, Candidate *cand
                           : FATE_LIMIT;
 }
 
+/* A run for each of 'indices', and behind them that of 'beside', where there is one: '*n' in all.
+ */
 static CampaignRun *runs_of(const SearchSetup *setup, const SearchResult *result,
-                            const GArray *indices) {
-    CampaignRun *runs = g_new0(CampaignRun, indices->len);
+                            const GArray *indices, const SearchPoint *beside, gsize *n) {
+    *n = indices->len + (beside == NULL ? 0 : 1);
+    CampaignRun *runs = g_new0(CampaignRun, *n);
 
-    for (guint i = 0; i < indices->len; i++)
-        runs[i].overrides = (char **)search_settings(
-            setup, result->candidates[g_array_index(indices, gsize, i)].point);
+    for (gsize i = 0; i < *n; i++) {
+        const SearchPoint *point =
+            i == indices->len ? beside : result->candidates[g_array_index(indices, gsize, i)].point;
+        runs[i].overrides = (char **)search_settings(setup, point);
+    }
     return runs;
 }
 
@@ -184,12 +192,14 @@ static gboolean simulate(const SearchSetup *setup, SearchResult *result, const G
                          GError **error) {
     g_autofree char *round = g_strdup_printf("round %u", result->rounds + 1);
     g_autofree char *label = label_of(setup, round);
-    CampaignRun *runs = runs_of(setup, result, indices);
-    gboolean done = campaign_run(setup->campaign, runs, indices->len, label, error);
+    gsize n;
+    CampaignRun *runs =
+        runs_of(setup, result, indices, result->rounds == 0 ? setup->beside : NULL, &n);
+    gboolean done = campaign_run(setup->campaign, runs, n, label, error);
 
     if (done)
         take_round(setup, result, indices, runs, NULL);
-    runs_free(runs, indices->len);
+    runs_free(runs, n);
     return done;
 }
 
@@ -298,7 +308,8 @@ static GArray *pick(const SearchSetup *setup, const SearchResult *result, const 
         g_ptr_array_add(orders, order);
     }
     guint left = ((GArray *)orders->pdata[0])->len;
-    guint most = (guint)CLAMP(result->n / ROUND_PARTS, ROUND_LEAST, ROUND_MOST);
+    guint most =
+        result->n_front == 0 ? 1 : (guint)CLAMP(result->n / ROUND_PARTS, ROUND_LEAST, ROUND_MOST);
     for (guint i = 0; i < left * n && round->len < most; i++) {
         gsize index = g_array_index((GArray *)orders->pdata[i % n], gsize, i / n);
         Candidate *candidate = &result->candidates[index];
@@ -341,14 +352,15 @@ static gboolean order_tied(const SearchSetup *setup, SearchResult *result, const
 
 typedef struct GuidedRound {
     GArray *indices;
-    CampaignRun *runs; /* of them */
+    CampaignRun *runs; /* of them, and maybe one more */
+    gsize n;
     SearchCutoff *cutoff;
 } GuidedRound;
 
 static void guided_round_free(gpointer data) {
     GuidedRound *round = data;
 
-    runs_free(round->runs, round->indices->len);
+    runs_free(round->runs, round->n);
     g_array_unref(round->indices);
     search_cutoff_free(round->cutoff);
     g_free(round);
@@ -360,7 +372,8 @@ typedef struct Guiding {
     const SearchTwins *twins;
     guint *places;
     PlanBounds *bounds;
-    GQueue rounds; /* under way: GuidedRound, owned */
+    const SearchPoint *beside; /* to go with the next round; NULL: none */
+    GQueue rounds;             /* under way: GuidedRound, owned */
 } Guiding;
 
 static CampaignRun *guided_next(gpointer data, gsize *n) {
@@ -374,12 +387,13 @@ static CampaignRun *guided_next(gpointer data, gsize *n) {
     if (round->len == 0)
         return NULL;
     GuidedRound *next = g_new(GuidedRound, 1);
-    *n = round->len;
-    *next = (GuidedRound){.runs = runs_of(guiding->setup, result, round),
-                          .cutoff = search_cutoff_new(guiding->setup, guiding->bounds, result)};
-    next->indices = g_steal_pointer(&round);
-    for (gsize i = 0; i < *n; i++)
+    *next = (GuidedRound){.cutoff = search_cutoff_new(guiding->setup, guiding->bounds, result)};
+    next->runs = runs_of(guiding->setup, result, round, guiding->beside, &next->n);
+    for (gsize i = 0; i < round->len; i++)
         next->runs[i].watch = search_cutoff_watch(next->cutoff);
+    next->indices = g_steal_pointer(&round);
+    guiding->beside = NULL;
+    *n = next->n;
     g_queue_push_tail(&guiding->rounds, next);
     return next->runs;
 }
@@ -397,8 +411,10 @@ static gboolean search_guided(const SearchSetup *setup, SearchResult *result, GE
     g_autofree guint *places = g_new0(guint, result->n);
     g_autofree char *label = label_of(setup, "guided");
     g_autoptr(SearchTwins) twins = search_twins_new(setup, result);
-    g_autoptr(PlanBounds) bounds = search_bounds_fill(setup, result, error);
-    Guiding guiding = {setup, result, twins, places, bounds, G_QUEUE_INIT};
+    gboolean wanted[N_FIGURES] = {FALSE};
+    objectives_figures(setup->objectives, wanted);
+    g_autoptr(PlanBounds) bounds = search_bounds_fill(setup, result, wanted, error);
+    Guiding guiding = {setup, result, twins, places, bounds, setup->beside, G_QUEUE_INIT};
     CampaignRounds rounds = {ROUNDS_AHEAD, guided_next, guided_take, &guiding};
 
     if (bounds == NULL)

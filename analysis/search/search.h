@@ -25,6 +25,7 @@ const char *candidate_fate_name(CandidateFate fate); /* "ranked", "limit", "boun
 
 typedef struct Candidate {
     const SearchPoint *point; /* borrowed from the space */
+    char *plan;               /* in words, as search_plan_text has it; NULL: not told */
     CandidateFate fate;
     gsize by;        /* FATE_BOUND: the index of the candidate that beats it, or NO_CANDIDATE */
     Outcome outcome; /* with figures where it was simulated and is sound */
@@ -75,6 +76,9 @@ typedef struct SearchSetup {
     SearchMethod method;
     /* Of every candidate, before its own settings: "platform.nodes=8"; NULL: none. */
     const char *const *settings;
+    /* Of no candidate, but simulated with the first round where there is one, so that the campaign
+     * knows what came of it when it is asked; NULL: none. */
+    const SearchPoint *beside;
     /* Once a candidate keeps every limit and its first objective is at least as good as this,
      * nothing more is simulated; NaN: never. */
     double enough;

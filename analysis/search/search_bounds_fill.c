@@ -24,14 +24,16 @@ static gboolean fill(const SearchSetup *setup, PlanBounds *bounds, Candidate *ca
 
     if (costs == NULL)
         return refuse(candidate, failure, error);
+    candidate->plan = search_plan_text(experiment->policy);
     candidate->at_once_s = plan_bounds_fill(bounds, experiment, costs, candidate->best_figures);
     return TRUE;
 }
 
-PlanBounds *search_bounds_fill(const SearchSetup *setup, SearchResult *result, GError **error) {
+PlanBounds *search_bounds_fill(const SearchSetup *setup, SearchResult *result,
+                               const gboolean *wanted, GError **error) {
     g_autoptr(Experiment) base = campaign_experiment(setup->campaign, setup->settings, NULL);
     const Experiment *known = base == NULL ? campaign_base(setup->campaign) : base;
-    g_autoptr(PlanBounds) bounds = plan_bounds_new(known, error);
+    g_autoptr(PlanBounds) bounds = plan_bounds_new(known, wanted, error);
 
     if (bounds == NULL)
         return NULL;

@@ -5,9 +5,11 @@
 #include "analysis/bounds/plan_bound.h"
 #include "analysis/search/search.h"
 
-/* Fills the candidates' best_figures; those whose experiment cannot be are FATE_REFUSED. NULL on
- * error. Caller frees. */
-PlanBounds *search_bounds_fill(const SearchSetup *setup, SearchResult *result, GError **error);
+/* Fills the candidates' best_figures, of which those in 'wanted' matter (N_FIGURES; NULL: all), and
+ * their plans in words; those whose experiment cannot be are FATE_REFUSED. NULL on error. Caller
+ * frees. */
+PlanBounds *search_bounds_fill(const SearchSetup *setup, SearchResult *result,
+                               const gboolean *wanted, GError **error);
 
 /* Whether a plan with these figures leaves no place on the front for another with those. */
 gboolean search_beats(const SearchSetup *setup, const Candidate *first, const double *a,

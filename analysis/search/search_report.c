@@ -5,16 +5,21 @@
 #include <math.h>
 #include <string.h>
 
-char **search_report_plans(const SearchSetup *setup, const SearchResult *result) {
-    char **plans = g_new0(char *, result->n + 1);
+/* What is no plan goes by its settings. Caller frees. */
+static char *plan_of(const SearchSetup *setup, const SearchPoint *point) {
+    g_autofree const char **settings = search_settings(setup, point);
+    g_autoptr(Experiment) experiment = campaign_experiment(setup->campaign, settings, NULL);
 
+    return experiment == NULL ? g_strjoinv(" ", point->settings)
+                              : search_plan_text(experiment->policy);
+}
+
+void search_report_name(const SearchSetup *setup, SearchResult *result) {
     for (gsize i = 0; i < result->n; i++) {
-        g_autofree const char **settings = search_settings(setup, result->candidates[i].point);
-        g_autoptr(Experiment) experiment = campaign_experiment(setup->campaign, settings, NULL);
-        plans[i] = experiment == NULL ? g_strjoinv(" ", result->candidates[i].point->settings)
-                                      : search_plan_text(experiment->policy);
+        Candidate *candidate = &result->candidates[i];
+        if (candidate->plan == NULL)
+            candidate->plan = plan_of(setup, candidate->point);
     }
-    return plans;
 }
 
 const char *search_report_setting(const Candidate *candidate, const char *key) {
@@ -120,7 +125,7 @@ static void csv_row(GString *out, const SearchReport *report, char **keys, gsize
     csv_field(out, candidate->on_front ? "yes" : "no");
     csv_field(out, candidate_fate_name(candidate->fate));
     csv_field(out, reason);
-    csv_field(out, report->plans[i]);
+    csv_field(out, report->result->candidates[i].plan);
     for (char **key = keys; *key != NULL; key++) {
         const char *value = search_report_setting(candidate, *key);
         csv_field(out, value == NULL ? "" : value);
@@ -164,7 +169,7 @@ static void json_candidate(JsonText *json, const SearchReport *report, const cha
     json_text_open(json, key, '{');
     json_text_count(json, "candidate", i);
     json_text_count(json, "rank", candidate->rank);
-    json_text_string(json, "plan", report->plans[i]);
+    json_text_string(json, "plan", report->result->candidates[i].plan);
     json_text_open(json, "settings", '[');
     for (char **setting = candidate->point->settings; *setting != NULL; setting++)
         json_text_string(json, NULL, *setting);

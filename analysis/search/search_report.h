@@ -10,11 +10,10 @@ typedef struct SearchReport {
     const SearchSetup *setup;
     const SearchResult *result;
     const SearchRule *rule; /* NULL: not judged */
-    char **plans;           /* of every candidate, in words */
 } SearchReport;
 
-/* Fills 'plans' by loading every candidate; free with g_strfreev. */
-char **search_report_plans(const SearchSetup *setup, const SearchResult *result);
+/* Puts the plans of all candidates in words, as the reports below need them. */
+void search_report_name(const SearchSetup *setup, SearchResult *result);
 
 /* Callers free. */
 char *search_report_table(const SearchReport *report);

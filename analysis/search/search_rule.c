@@ -7,7 +7,7 @@ void search_rule_free(SearchRule *rule) {
     if (rule == NULL)
         return;
     outcome_clear(&rule->outcome);
-    g_strfreev(rule->settings);
+    g_strfreev(rule->point.settings);
     g_free(rule->why);
     g_free(rule->plan);
     g_free(rule->readings);
@@ -41,19 +41,13 @@ char **search_rule_settings(const Experiment *experiment, char **why) {
     return NULL;
 }
 
-static gboolean simulate(SearchRule *rule, const SearchSetup *setup, GError **error) {
-    SearchPoint point = {.settings = rule->settings};
-    g_autofree const char **settings = search_settings(setup, &point);
-    CampaignRun run = {.overrides = (char **)settings};
+/* Nothing where it cannot be an experiment. */
+static void name_plan(SearchRule *rule, const SearchSetup *setup) {
+    g_autofree const char **settings = search_settings(setup, &rule->point);
     g_autoptr(Experiment) experiment = campaign_experiment(setup->campaign, settings, NULL);
 
     if (experiment != NULL)
         rule->plan = search_plan_text(experiment->policy);
-    gboolean done = campaign_run(setup->campaign, &run, 1, "analytic rule", error);
-    rule->outcome = run.outcome;
-    if (rule->outcome.status != OUTCOME_OK)
-        rule->why = g_strdup(rule->outcome.reason);
-    return done;
 }
 
 SearchRule *search_rule_new(const SearchSetup *setup, GError **error) {
@@ -64,10 +58,26 @@ SearchRule *search_rule_new(const SearchSetup *setup, GError **error) {
     if (experiment == NULL)
         return NULL;
     rule->readings = readings_text(search_spec_analytic(experiment->search));
-    rule->settings = search_rule_settings(experiment, &rule->why);
-    if (rule->settings != NULL && !simulate(rule, setup, error))
-        return NULL;
+    rule->point.settings = search_rule_settings(experiment, &rule->why);
+    if (rule->point.settings != NULL)
+        name_plan(rule, setup);
     return g_steal_pointer(&rule);
+}
+
+const SearchPoint *search_rule_point(const SearchRule *rule) {
+    return rule->point.settings == NULL ? NULL : &rule->point;
+}
+
+gboolean search_rule_simulate(SearchRule *rule, const SearchSetup *setup, GError **error) {
+    if (rule->point.settings == NULL)
+        return TRUE;
+    g_autofree const char **settings = search_settings(setup, &rule->point);
+    CampaignRun run = {.overrides = (char **)settings};
+    gboolean done = campaign_run(setup->campaign, &run, 1, "analytic rule", error);
+    rule->outcome = run.outcome;
+    if (rule->outcome.status != OUTCOME_OK)
+        rule->why = g_strdup(rule->outcome.reason);
+    return done;
 }
 
 double search_rule_regret(const SearchRule *rule, const SearchSetup *setup,

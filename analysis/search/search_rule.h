@@ -6,10 +6,10 @@
 #include "analysis/search/search.h"
 
 typedef struct SearchRule {
-    char **settings; /* its plan; NULL where it has none: 'why' */
-    char *why;       /* the rule gives no plan, or its plan cannot be simulated */
-    char *plan;      /* in words */
-    char *readings;  /* how the rule was read */
+    SearchPoint point; /* its plan; settings NULL where it has none: 'why' */
+    char *why;         /* the rule gives no plan, or its plan cannot be simulated */
+    char *plan;        /* in words */
+    char *readings;    /* how the rule was read */
     Outcome outcome;
 } SearchRule;
 
@@ -17,9 +17,13 @@ typedef struct SearchRule {
  * caller frees both) where it has none. */
 char **search_rule_settings(const Experiment *experiment, char **why);
 
-/* The rule's plan for the workload and machine of 'setup', simulated. NULL where the campaign
- * fails; a rule without a plan is none. */
+/* The rule's plan for the workload and machine of 'setup'. NULL where the experiment cannot be. */
 SearchRule *search_rule_new(const SearchSetup *setup, GError **error);
+/* To be simulated beside a search; NULL where the rule has no plan. Borrowed. */
+const SearchPoint *search_rule_point(const SearchRule *rule);
+/* Fills the outcome, from what the campaign knows already or by simulating. FALSE where the
+ * campaign fails. */
+gboolean search_rule_simulate(SearchRule *rule, const SearchSetup *setup, GError **error);
 void search_rule_free(SearchRule *rule);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(SearchRule, search_rule_free)
 

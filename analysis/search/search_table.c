@@ -54,7 +54,7 @@ static char **row_of(const SearchReport *report, const GArray *columns, gsize in
     g_ptr_array_add(
         cells, g_strdup_printf("%u%s", candidate->rank,
                                candidate->on_front && report->setup->objectives->n > 1 ? "*" : ""));
-    g_ptr_array_add(cells, g_strdup(report->plans[index]));
+    g_ptr_array_add(cells, g_strdup(candidate->plan));
     for (guint i = 0; i < columns->len; i++) {
         Figure figure = g_array_index(columns, Figure, i);
         g_ptr_array_add(cells, cell(figure, candidate->outcome.figures[figure]));
@@ -182,7 +182,7 @@ char *search_report_table(const SearchReport *report) {
 
     if (result->n_ranked > 0) {
         append_ranking(out, report);
-        g_string_append_printf(out, "\nbest: %s\n", report->plans[result->best]);
+        g_string_append_printf(out, "\nbest: %s\n", result->candidates[result->best].plan);
     } else if (report->setup->method != SEARCH_ANALYTIC) {
         g_string_append(out, "no candidate is sound and keeps every limit\n");
     }

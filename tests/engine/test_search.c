@@ -211,7 +211,7 @@ static void check_space_bounds(const Case *test, const Space *space) {
         .campaign = test->campaign, .space = test->space, .objectives = objectives};
     guint bounded = 0;
 
-    g_autoptr(PlanBounds) bounds = search_bounds_fill(&setup, result, &error);
+    g_autoptr(PlanBounds) bounds = search_bounds_fill(&setup, result, NULL, &error);
     g_assert_nonnull(bounds);
     g_assert_no_error(error);
     for (gsize i = 0; i < result->n; i++)
