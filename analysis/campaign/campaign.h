@@ -90,4 +90,19 @@ char *campaign_experiment_text(const Campaign *campaign, const char *const *over
                                GError **error);
 OpCosts *campaign_costs(Campaign *campaign, const Experiment *experiment, GError **error);
 
+/* Small jobs, shared out to the campaign's workers, many to a process. */
+typedef struct CampaignShare {
+    gsize n;
+    /* In a worker's process, or with one worker in this one: does job 'index', and appends what it
+     * found to 'reply'. What it fills of the costs comes back to the campaign. */
+    gboolean (*work)(gpointer data, gsize index, GByteArray *reply, GError **error);
+    /* In this process: takes it from 'reply' at '*at', which it moves on. FALSE where that is
+     * damaged. */
+    gboolean (*take)(gpointer data, gsize index, const GByteArray *reply, gsize *at);
+    gpointer data;
+} CampaignShare;
+/* Takes all jobs, in any order. FALSE where one fails, with the error of the one of lowest index or
+ * of another; after a wish to stop some may be missing. */
+gboolean campaign_share_out(Campaign *campaign, const CampaignShare *share, GError **error);
+
 #endif

@@ -149,7 +149,7 @@ static gboolean make_missing(Tasks *tasks, GError **error) {
                       .work = work,
                       .take = take,
                       .at_once = tasks->memo == NULL ? 0 : cost_memo_at_once(tasks->memo)};
-    gboolean made = child_run_all(&jobs, error);
+    gboolean made = tasks->n_missing == 0 || child_run_all(&jobs, error);
 
     if (tasks->progress_shown)
         fputs("\r\033[K", stderr);

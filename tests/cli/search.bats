@@ -95,6 +95,13 @@ for row in csv.DictReader(open(sys.argv[1])): print(row[sys.argv[2]])' "$1" "$2"
     search -o four --objective goodput,cost --store full >four.txt
     cmp one.txt four.txt
     diff -r one four
+    # a space large enough that workers make its bounds
+    for workers in 1 3; do
+        "$INFERGRID" search planning -q -j $workers -o "large-$workers" >"large-$workers.txt"
+    done
+    [ "$(jq .space.candidates large-1/search.json)" -ge 64 ]
+    cmp large-1.txt large-3.txt
+    diff -r large-1 large-3
 }
 
 @test "runs that cannot win end early, and say so" {
