@@ -69,6 +69,7 @@ typedef struct SimulationSample {
     guint64 pulling;
     guint64 running; /* decoding, or ready to join its micro-batch */
     guint64 generated_tokens;
+    double busy_s;       /* cluster-seconds of the steps that have ended */
     double buffer_bytes; /* reserved in the buffer pools */
     double kv_bytes;     /* held in decode or colocated replicas */
     guint paused_pools;  /* pools whose admission is stopped by backpressure */

@@ -26,6 +26,17 @@ static double next_sample_s(const Simulation *simulation) {
     return date_s;
 }
 
+/* Of clusters, in steps. */
+static double busy_seconds(const Simulation *simulation) {
+    double busy_s = 0;
+    for (guint i = 0; i < simulation->n_replicas; i++) {
+        const Replica *replica = &simulation->replicas[i];
+        for (guint s = 0; s < replica->plan->n_stages; s++)
+            busy_s += replica->plan->stages[s].tp * replica->totals->stages[s].busy_s;
+    }
+    return busy_s;
+}
+
 /* The state between two events is the state at any date between them, once fast-forward has been
  * brought up to it. */
 static void take_sample(Simulation *simulation, double date_s) {
@@ -33,6 +44,7 @@ static void take_sample(Simulation *simulation, double date_s) {
     for (guint i = 0; i < simulation->n_replicas; i++)
         decode_sync(&simulation->replicas[i], date_s);
     simulation->sample.time_s = date_s;
+    simulation->sample.busy_s = busy_seconds(simulation);
     for (guint i = 0; i < simulation->setup.n_observers; i++) {
         Observer *observer = simulation->setup.observers[i];
         if (observer->sample && (observer->own_dates ? observer->next_sample_s <= date_s : regular))

@@ -29,13 +29,6 @@ static double of_arrivals(const BoundWork *work, const BoundBuffer *buffer) {
     return end_s;
 }
 
-double bound_end_at_once(const BoundWork *work, const BoundBuffer *buffer) {
-    g_auto(BoundLeft) left = {0};
-
-    bound_left_of_all(&left, work);
-    return bound_left_end(&left, work, buffer);
-}
-
 /* --- a load all of one shape, there at once */
 
 /* Steps of at most 'batch' requests that all of 'n' are in once: the least seconds, of each n. */

@@ -6,7 +6,5 @@
 
 /* Seconds from the start of the run to its last token, at the least. */
 double bound_end(const BoundWork *work, const BoundBuffer *buffer);
-/* … if all requests were there at once. */
-double bound_end_at_once(const BoundWork *work, const BoundBuffer *buffer);
 
 #endif

@@ -33,6 +33,19 @@ void bound_left_of_all(BoundLeft *left, const BoundWork *work) {
         bound_left_add(left, work, i);
 }
 
+double bound_left_busy(const BoundLeft *left, const BoundWork *work) {
+    const BoundShape *prefill = &work->bounding->prefill, *decode = &work->bounding->decode;
+    double busy_s = 0;
+
+    for (guint k = 0; k < prefill->n_kinds; k++)
+        busy_s += prefill->tp * prefill->kinds[k].count * left->prompt_s[k];
+    for (guint k = 0; k < decode->n_kinds; k++)
+        busy_s += decode->tp * decode->kinds[k].count *
+                  (left->tokens * work->decode[k].token_s +
+                   work->decode[k].stage->layers * left->attention_s);
+    return busy_s;
+}
+
 /* All prompts have to pass through stages of a kind, of which each replica has at least one. Before
  * and behind it a request passes through the other stages, at least. */
 static double prefill_end(const BoundLeft *left, const BoundWork *work, guint k) {

@@ -26,6 +26,8 @@ void bound_left_of_all(BoundLeft *left, const BoundWork *work);
 /* A request of which nothing is done. */
 void bound_left_add(BoundLeft *left, const BoundWork *work, gsize request);
 
+/* Cluster-seconds in which steps run for it, at the least. */
+double bound_left_busy(const BoundLeft *left, const BoundWork *work);
 /* Seconds: the least date at which all of it is done. */
 double bound_left_end(const BoundLeft *left, const BoundWork *work, const BoundBuffer *buffer);
 

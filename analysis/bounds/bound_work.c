@@ -133,22 +133,6 @@ static void kinds_fill(BoundWork *work) {
     work->cycle_row_s = bounding_mixes(bounding) ? 0 : least_cycle_row(decode, decode->batch);
 }
 
-/* Cluster-seconds in which steps run for a request, at the least. */
-static double busy_seconds(const BoundWork *work, gsize i) {
-    const Bounding *bounding = work->bounding;
-    const BoundShape *prefill = &bounding->prefill, *decode = &bounding->decode;
-    const BoundLoad *load = bounding->load;
-    double busy_s = 0;
-
-    for (guint k = 0; k < prefill->n_kinds; k++)
-        busy_s += prefill->tp * prefill->kinds[k].count *
-                  bound_work_prompt(bounding, &work->prefill[k], load->prompts[i]);
-    for (guint k = 0; k < decode->n_kinds; k++)
-        busy_s += decode->tp * decode->kinds[k].count *
-                  bound_work_answer(&work->decode[k], load->outputs[i], work->alone[i].attention_s);
-    return busy_s;
-}
-
 static void note_least(BoundWork *work, gsize i) {
     const BoundLoad *load = work->bounding->load;
     const WorkAlone *alone = &work->alone[i];
@@ -174,7 +158,6 @@ void bound_work_fill(BoundWork *work, const Bounding *bounding) {
     for (gsize i = 0; i < bounding->load->n; i++) {
         alone_fill(work, i, &work->alone[i]);
         note_least(work, i);
-        work->busy_s += busy_seconds(work, i);
     }
 }
 

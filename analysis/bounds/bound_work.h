@@ -58,7 +58,6 @@ typedef struct BoundWork {
     double cycle_row_s;       /* a token of an answer, all stages and the way round */
     double cycle_s;           /* a decode step on all stages and the way round, at the least */
     double token_attention_s; /* of a token of an answer in one layer, at the least */
-    double busy_s;            /* cluster-seconds in which steps run for all of them, at the least */
     /* of all requests the least */
     double prompt_least_s; /* first token */
     double first_least_s;  /* first token and pull */

@@ -115,6 +115,14 @@ static gboolean decode_counts(const BoundShape *decode, const Policy *policy) {
 
 /* --- a plan with its bounds */
 
+static void add_up(PlanParts *parts) {
+    g_auto(BoundLeft) all = {0};
+
+    bound_left_of_all(&all, &parts->work);
+    parts->at_once_s = bound_left_end(&all, &parts->work, &parts->buffer);
+    parts->busy_s = bound_left_busy(&all, &parts->work);
+}
+
 gboolean plan_parts_init(PlanParts *parts, PlanBounds *bounds, const Experiment *experiment,
                          const OpCosts *costs) {
     const Policy *policy = experiment->policy;
@@ -141,6 +149,7 @@ gboolean plan_parts_init(PlanParts *parts, PlanBounds *bounds, const Experiment 
     bound_buffer_fill(&parts->buffer, &parts->work);
     bound_latencies_init(&parts->latencies, &parts->work);
     parts->end_s = bound_end(&parts->work, &parts->buffer);
+    add_up(parts);
     return TRUE;
 }
 
@@ -164,9 +173,8 @@ double plan_bounds_fill(PlanBounds *bounds, const Experiment *experiment, const 
     plan_figures_unknown(experiment, figures);
     if (!plan_parts_init(&parts, bounds, experiment, costs))
         return 0;
-    plan_bound_rates(&parts.work, parts.end_s, figures);
+    plan_bound_rates(&parts.work, parts.end_s, parts.busy_s, figures);
     plan_bound_latencies(&parts.work, &parts.latencies, NULL, figures);
-    double at_once_s = bound_end_at_once(&parts.work, &parts.buffer);
     plan_parts_clear(&parts);
-    return at_once_s;
+    return parts.at_once_s;
 }

@@ -25,15 +25,14 @@ static guint nodes_of(const Experiment *experiment) {
     return nodes;
 }
 
-static void fill_energy(const BoundWork *work, double *figures) {
+static void fill_energy(const BoundWork *work, double busy_s, double *figures) {
     const Experiment *experiment = work->bounding->experiment;
     const PowerSpec *power = &experiment->platform->power;
     double above_idle = MAX(0, power->cluster_busy_watts - power->cluster_idle_watts);
     double idle_watts = nodes_of(experiment) * power->node_watts +
                         experiment->plan->clusters_used * power->cluster_idle_watts;
 
-    figures[FIGURE_ENERGY] =
-        idle_watts * figures[FIGURE_MAKESPAN] + above_idle * work->busy_s * ROUNDING;
+    figures[FIGURE_ENERGY] = idle_watts * figures[FIGURE_MAKESPAN] + above_idle * busy_s * ROUNDING;
     figures[FIGURE_ENERGY_PER_TOKEN] = figures[FIGURE_ENERGY] / work->bounding->load->output_tokens;
 }
 
@@ -159,10 +158,10 @@ static void fill_rates(const BoundWork *work, double *figures) {
     figures[FIGURE_COST] = figures[FIGURE_CLUSTERS] * 1e6 / 3600 / figures[FIGURE_THROUGHPUT];
 }
 
-void plan_bound_rates(const BoundWork *work, double end_s, double *figures) {
+void plan_bound_rates(const BoundWork *work, double end_s, double busy_s, double *figures) {
     figures[FIGURE_MAKESPAN] = end_s * ROUNDING;
     fill_rates(work, figures);
-    fill_energy(work, figures);
+    fill_energy(work, busy_s, figures);
 }
 
 void plan_bound_latencies(const BoundWork *work, const BoundLatencies *latencies,

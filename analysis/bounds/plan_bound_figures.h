@@ -16,8 +16,9 @@ void bound_latencies_init(BoundLatencies *latencies, const BoundWork *work);
 void bound_latencies_clear(BoundLatencies *latencies);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(BoundLatencies, bound_latencies_clear)
 
-/* The figures that hang on the end of the run, which is no earlier than 'end_s'. */
-void plan_bound_rates(const BoundWork *work, double end_s, double *figures);
+/* The figures that hang on the end of the run, which is no earlier than 'end_s', and on the
+ * cluster-seconds in which steps run, which are no fewer than 'busy_s'. */
+void plan_bound_rates(const BoundWork *work, double end_s, double busy_s, double *figures);
 /* Those of latencies, and goodput; after plan_bound_rates. 'wanted' (N_FIGURES) marks what has to
  * be filled; NULL: all. */
 void plan_bound_latencies(const BoundWork *work, const BoundLatencies *latencies,

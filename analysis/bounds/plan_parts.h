@@ -12,6 +12,8 @@ typedef struct PlanParts {
     BoundBuffer buffer;
     BoundLatencies latencies; /* with nobody else about */
     double end_s;             /* of the run, at the least */
+    double at_once_s;         /* … if all requests were there at once */
+    double busy_s;            /* cluster-seconds in which steps run, at the least */
 } PlanParts;
 
 /* Nothing is known but how many clusters the plan has. */

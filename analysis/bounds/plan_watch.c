@@ -155,6 +155,7 @@ static void look_ahead(PlanWatch *watch, const SimulationSample *sample) {
     at_least(&parts->end_s, bound_left_end(&left, &parts->work, &parts->buffer));
     if (watch->fresh.prompts > 0)
         at_least(&parts->end_s, bound_left_end(&watch->fresh, &parts->work, &parts->buffer));
+    at_least(&parts->busy_s, sample->busy_s + bound_left_busy(&left, &parts->work));
 }
 
 static void look(Observer *observer, const SimulationSample *sample) {
@@ -166,7 +167,7 @@ static void look(Observer *observer, const SimulationSample *sample) {
     if (watch->run.ended)
         return;
     look_ahead(watch, sample);
-    plan_bound_rates(&parts->work, parts->end_s, figures);
+    plan_bound_rates(&parts->work, parts->end_s, parts->busy_s, figures);
     if (watch->progress != NULL) {
         note_all_overdue(watch, sample->time_s);
         plan_bound_latencies(&parts->work, &parts->latencies, parts->bounding.wanted, figures);

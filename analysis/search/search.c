@@ -3,13 +3,13 @@
 #include <math.h>
 #include <string.h>
 
-/* Candidates of a round, after which is decided what is left out, while the next round is under way
- * already: few of a small space, and never so many that much is simulated in vain; and one as long
- * as nothing is found that could end a run early. */
+/* Candidates of a round, after which is decided what is left out, while the next rounds are under
+ * way already, so that no worker waits for a long run: few of a small space, and never so many that
+ * much is simulated in vain; and one as long as nothing is found that could end a run early. */
 #define ROUND_LEAST 2
 #define ROUND_MOST 4
 #define ROUND_PARTS 40
-#define ROUNDS_AHEAD 1
+#define ROUNDS_AHEAD 2
 #define TIED_MOST 16    /* that need no slices to be put in order */
 #define ROUND_ENOUGH 32 /* of an exhaustive search that may end early */
 

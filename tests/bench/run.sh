@@ -107,33 +107,47 @@ say 'closed batch, 180 settings: runs a second of processor time' "$per_core" 1/
 sweep 2
 say 'closed batch, 180 settings: two workers against one' "$(calc "$rate" "$one" 'a / b')" ''
 
-# searched NAME EXPERIMENT OBJECTIVE: what guided simulates, in engine operations, against all. The
-# second search takes from the first one's store what it would simulate, and counts it all the same.
+# searched NAME OBJECTIVE EXPERIMENT [OPTION...]: what guided simulates, in engine operations, against
+# all. The second search takes from the first one's store what it would simulate, and counts it all
+# the same.
 searched() {
     local found method
     for method in exhaustive guided; do
-        "$INFERGRID" search "$2" -m $method --objective "$3" --store "$work/store" -q --json \
+        "$INFERGRID" search "${@:3}" -m $method --objective "$2" --store "$work/store" -q --json \
             >"$work/$method.json"
         found=$(jq -c '[.best.candidate, (.front // [] | map(.candidate))]' "$work/$method.json")
         printf '%s\n' "$found" >"$work/$method.found"
     done
-    say "search of $1, $3: events, guided / exhaustive" \
+    say "search of $1, $2: events, guided / exhaustive" \
         "$(jq -s '.[0].space.events / .[1].space.events' "$work/guided.json" "$work/exhaustive.json")" ratio
-    say "search of $1, $3: the same best and front" \
+    say "search of $1, $2: the same best and front" \
         "$(cmp -s "$work/guided.found" "$work/exhaustive.found" && echo yes || echo no)" ''
 }
-# guided_wall WORKERS
+# guided_wall WORKERS: the fastest of three.
 guided_wall() {
-    local start=$EPOCHREALTIME
-    "$INFERGRID" search "$experiments/search.yaml" -q -j "$1" >/dev/null
-    calc "$EPOCHREALTIME" "$start" 'a - b'
+    local start seconds best=
+    for _ in 1 2 3; do
+        start=$EPOCHREALTIME
+        "$INFERGRID" search "$experiments/search.yaml" -q -j "$1" >/dev/null
+        seconds=$(calc "$EPOCHREALTIME" "$start" 'a - b')
+        if [ -z "$best" ] || awk "BEGIN { exit !($seconds < $best) }"; then best=$seconds; fi
+    done
+    echo "$best"
 }
 one=$(guided_wall 1)
 two=$(guided_wall 2)
 say 'search of the closed batch, guided: wall, one worker' "$one" s
 say 'search of the closed batch, guided: two workers against one' "$(calc "$one" "$two" 'a / b')" ''
-searched 'the closed batch' "$experiments/search.yaml" throughput
+searched 'the closed batch' throughput "$experiments/search.yaml"
 rm "$work/store"
-for objective in throughput goodput_rate goodput throughput,ttft_p99; do
-    searched 'an open load' planning "$objective"
+# Eight minutes of the shipped trace on the smallest machine that keeps the limits of 99 % of it.
+# Figures that hang on the whole run, or on most of its requests, tell plans apart before they have
+# run; the first tokens of a few requests tell only when those requests have come.
+open_load=(planning --set 'workload.start=0 s' --set 'workload.duration=600 s')
+for objective in goodput goodput_rate throughput cost ttft_p99 throughput,ttft_p99; do
+    searched 'an open load' "$objective" "${open_load[@]}" --set platform.nodes=14
 done
+rm "$work/store"
+# A machine on which the best plan keeps the limits of a quarter of the requests: a plan is worse
+# only once three quarters of them are late.
+searched 'an open load, too much for its machine' goodput "${open_load[@]}" --set platform.nodes=8
