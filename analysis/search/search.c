@@ -259,11 +259,6 @@ typedef struct Picking {
     guint objective;     /* that orders; the others follow */
 } Picking;
 
-/* Where bounds are equal: who could do the whole workload at once sooner. */
-static int by_strength(const Candidate *first, const Candidate *second) {
-    return (first->at_once_s > second->at_once_s) - (first->at_once_s < second->at_once_s);
-}
-
 static gint by_bound(gconstpointer a, gconstpointer b, gpointer data) {
     const Picking *picking = data;
     gsize first = *(const gsize *)a, second = *(const gsize *)b;
@@ -278,10 +273,7 @@ static gint by_bound(gconstpointer a, gconstpointer b, gpointer data) {
     if (order != 0 || place != other)
         return order != 0 ? order : place < other ? -1 : 1;
     order = objectives_order(objectives, optimistic[0], optimistic[1]);
-    if (order == 0)
-        order =
-            by_strength(&picking->result->candidates[first], &picking->result->candidates[second]);
-    return order != 0 ? order : search_twins_order(picking->twins, first, second);
+    return order != 0 ? order : search_twins_order(picking->twins, picking->result, first, second);
 }
 
 static GArray *left_over(const SearchResult *result) {

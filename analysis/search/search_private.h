@@ -23,9 +23,11 @@ typedef struct SearchTwins SearchTwins;
 SearchTwins *search_twins_new(const SearchSetup *setup, const SearchResult *result);
 void search_twins_free(SearchTwins *twins);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(SearchTwins, search_twins_free)
-/* Which of two to simulate first where nothing else tells: below 0 the first. Of those that may be
- * the same run the one with the most slots, whose bounds are the others' too; else in order. */
-int search_twins_order(const SearchTwins *twins, gsize first, gsize second);
+/* Which of two to simulate first where nothing else tells: below 0 the first. Who could do the
+ * whole workload at once sooner; of those that may be the same run the one with the most slots,
+ * whose bounds are the others' too; else in order. */
+int search_twins_order(const SearchTwins *twins, const SearchResult *result, gsize first,
+                       gsize second);
 /* A candidate that may be the same run is under way. */
 gboolean search_twins_wait(const SearchTwins *twins, const SearchResult *result, gsize index);
 /* Gives the figures of candidate 'index', which was simulated, to those that are the same run, and

@@ -52,10 +52,10 @@ static gint by_slice(gconstpointer a, gconstpointer b, gpointer data) {
     if (one_class != other_class)
         return one_class < other_class ? -1 : 1;
     int order = objectives_order(slice->setup->objectives, one->figures, other->figures);
-    return order != 0
-               ? order
-               : search_twins_order(slice->twins, g_array_index(slice->indices, gsize, first),
-                                    g_array_index(slice->indices, gsize, second));
+    return order != 0 ? order
+                      : search_twins_order(slice->twins, slice->result,
+                                           g_array_index(slice->indices, gsize, first),
+                                           g_array_index(slice->indices, gsize, second));
 }
 
 /* Puts the indices in order, best first. */

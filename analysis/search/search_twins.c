@@ -54,7 +54,13 @@ void search_twins_free(SearchTwins *twins) {
     g_free(twins);
 }
 
-int search_twins_order(const SearchTwins *twins, gsize first, gsize second) {
+int search_twins_order(const SearchTwins *twins, const SearchResult *result, gsize first,
+                       gsize second) {
+    double at_once_s = result->candidates[first].at_once_s;
+    double other_s = result->candidates[second].at_once_s;
+
+    if (at_once_s != other_s)
+        return at_once_s < other_s ? -1 : 1;
     if (twins->families[first] != twins->families[second])
         return twins->families[first] < twins->families[second] ? -1 : 1;
     if (twins->slots[first] != twins->slots[second])
