@@ -340,6 +340,18 @@ static gboolean apply_overrides(GPtrArray *overrides, gboolean section_files, Ya
     return TRUE;
 }
 
+gboolean section_override(SectionKind kind, YamlNode *section, const char *const *overrides,
+                          GError **error) {
+    g_autoptr(GPtrArray) parsed = g_ptr_array_new_with_free_func(override_free);
+    g_autoptr(YamlNode) root = yaml_mapping_new(rules[kind].name);
+    if (!overrides_parse(overrides, parsed, error))
+        return FALSE;
+    yaml_put(root, rules[kind].name, section);
+    gboolean done = apply_overrides(parsed, FALSE, root, error);
+    yaml_steal(root, rules[kind].name);
+    return done;
+}
+
 static gboolean refuse_unknown_keys(const YamlNode *root, GError **error) {
     for (guint i = 0; i < root->keys->len; i++) {
         const YamlNode *key = g_ptr_array_index(root->keys, i);

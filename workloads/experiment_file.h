@@ -49,6 +49,11 @@ const char *section_name(SectionKind kind);
  * there is no such file. */
 YamlNode *section_load(SectionKind kind, const char *name, const char *option, GError **error);
 
+/* Replaces or adds scalars of a section that was loaded by itself; 'overrides' as in
+ * experiment_file_load, all within it: "platform.nodes=4". */
+gboolean section_override(SectionKind kind, YamlNode *section, const char *const *overrides,
+                          GError **error);
+
 /* Finds a data file: absolute, relative to 'folder' (NULL: the current one), or by name in the
  * data folders: $INFERGRID_DATA/<kind>, then the shipped ones (<source>/workloads/models,
  * …/platforms, …/workloads/traces, …/analysis/reference, or their installed places). 'kind' is

@@ -5,12 +5,13 @@
 #include "analysis/reproduce/reproduction_plot.h"
 #include "analysis/reproduce/reproduction_tables.h"
 #include "analysis/reproduce/reproduction_text.h"
+#include "analysis/reproduce/sensitivity.h"
 #include "workloads/input_error.h"
 #include <string.h>
 
 typedef struct ReproduceOptions {
     char *tables, *platform, *output, *workers;
-    gboolean force, json, csv, plot, quiet;
+    gboolean sensitivity, force, json, csv, plot, quiet;
 } ReproduceOptions;
 
 /* Whether the list names the table. */
@@ -64,12 +65,16 @@ static int print_names(void) {
     return catalogue_print(text);
 }
 
-static gboolean plots_write(OutputFolder *folder, const GPtrArray *all, GError **error) {
+/* Draws 'all' as plot.svg and plot.pdf. */
+static gboolean plots_write(OutputFolder *folder, const GPtrArray *all,
+                            gboolean (*draw)(const GPtrArray *all, const char *path,
+                                             GError **error),
+                            GError **error) {
     static const char *const names[] = {"plot.svg", "plot.pdf"};
 
     for (gsize i = 0; i < G_N_ELEMENTS(names); i++) {
         g_autofree char *path = output_folder_file(folder, names[i]);
-        if (!reproduction_plot(all, path, error))
+        if (!draw(all, path, error))
             return FALSE;
     }
     return TRUE;
@@ -83,7 +88,17 @@ static gboolean files_write(const ReproduceOptions *options, OutputFolder *folde
     return output_folder_write(folder, "result.csv", csv, error) &&
            output_folder_write(folder, "claims.csv", claims, error) &&
            output_folder_write(folder, "result.json", json, error) &&
-           (!options->plot || plots_write(folder, all, error)) &&
+           (!options->plot || plots_write(folder, all, reproduction_plot, error)) &&
+           output_folder_commit(folder, error);
+}
+
+static gboolean sensitivities_write(const ReproduceOptions *options, OutputFolder *folder,
+                                    const GPtrArray *all, GError **error) {
+    g_autofree char *csv = sensitivity_csv(all), *json = sensitivity_json(all);
+
+    return output_folder_write(folder, "sensitivity.csv", csv, error) &&
+           output_folder_write(folder, "sensitivity.json", json, error) &&
+           (!options->plot || plots_write(folder, all, sensitivity_plot, error)) &&
            output_folder_commit(folder, error);
 }
 
@@ -102,19 +117,44 @@ static char *text_of(const GPtrArray *all) {
     return g_string_free(out, FALSE);
 }
 
+static char *sensitivities_text(const GPtrArray *all) {
+    GString *out = g_string_new(NULL);
+
+    for (guint i = 0; i < all->len; i++) {
+        g_autofree char *text = sensitivity_text(g_ptr_array_index(all, i));
+        g_string_append_printf(out, "%s%s", i == 0 ? "" : "\n", text);
+    }
+    return g_string_free(out, FALSE);
+}
+
+/* Reproduction *, or SensitivityTable * where it is asked for. NULL on error. */
 static GPtrArray *reproduce_all(const ReproduceOptions *options, const ReproduceSetup *setup,
                                 GError **error) {
-    g_autoptr(GPtrArray) all = g_ptr_array_new_with_free_func((GDestroyNotify)reproduction_free);
+    g_autoptr(GPtrArray) all =
+        g_ptr_array_new_with_free_func(options->sensitivity ? (GDestroyNotify)sensitivity_free
+                                                            : (GDestroyNotify)reproduction_free);
 
     for (guint i = 0; i < N_TABLE_KINDS; i++) {
         if (!is_asked(options->tables, table_kinds[i].name))
             continue;
-        Reproduction *reproduction = reproduction_make(&table_kinds[i], setup, error);
-        if (reproduction == NULL)
+        gpointer table = options->sensitivity
+                             ? (gpointer)sensitivity_new(&table_kinds[i], setup, error)
+                             : (gpointer)reproduction_make(&table_kinds[i], setup, error);
+        if (table == NULL)
             return NULL;
-        g_ptr_array_add(all, reproduction);
+        g_ptr_array_add(all, table);
     }
     return g_steal_pointer(&all);
+}
+
+static int print_all(const ReproduceOptions *options, const GPtrArray *all) {
+    gboolean sensitivity = options->sensitivity;
+    g_autofree char *text =
+        options->json  ? (sensitivity ? sensitivity_json(all) : reproduction_json(all))
+        : options->csv ? (sensitivity ? sensitivity_csv(all) : reproduction_csv(all))
+                       : (sensitivity ? sensitivities_text(all) : text_of(all));
+
+    return catalogue_print(text);
 }
 
 static int reproduce_run(const void *target) {
@@ -134,14 +174,15 @@ static int reproduce_run(const void *target) {
         if (folder == NULL)
             return catalogue_fail(error);
     }
-    ReproduceSetup setup = {options->platform, workers.workers, options->quiet};
+    ReproduceSetup setup = {
+        .platform = options->platform, .workers = workers.workers, .quiet = options->quiet};
     g_autoptr(GPtrArray) all = reproduce_all(options, &setup, &error);
-    if (all == NULL || (folder != NULL && !files_write(options, folder, all, &error)))
+    if (all == NULL)
         return catalogue_fail(error);
-    g_autofree char *text = options->json  ? reproduction_json(all)
-                            : options->csv ? reproduction_csv(all)
-                                           : text_of(all);
-    return catalogue_print(text);
+    if (folder != NULL &&
+        !(options->sensitivity ? sensitivities_write : files_write)(options, folder, all, &error))
+        return catalogue_fail(error);
+    return print_all(options, all);
 }
 
 #define OPTION_OFFSET(member) G_STRUCT_OFFSET(ReproduceOptions, member)
@@ -161,10 +202,17 @@ static const Option reproduce_options[] = {
      "the machine of operators and wafers, a YAML file or the name of a shipped one"},
     {"jobs", 'j', OPTION_TEXT, OPTION_OFFSET(workers), "N", "as many as there are processors",
      "simulate so many experiments at a time; the results do not depend on it"},
+    {"sensitivity", 's', OPTION_FLAG, OPTION_OFFSET(sensitivity), NULL, "off",
+     "print instead how far errors and claims move when a number of the machines that nobody "
+     "published goes to either end of its plausible range, one at a time; twice as many "
+     "simulations "
+     "of a table as there are such numbers"},
     {"output", 'o', OPTION_DIRECTORY, OPTION_OFFSET(output), "DIR", "print only",
-     "write result.csv and result.json, a row a cell, and claims.csv into a new folder"},
+     "write result.csv and result.json, a row a cell, and claims.csv into a new folder; with "
+     "--sensitivity sensitivity.csv and sensitivity.json"},
     {"plot", 0, OPTION_FLAG, OPTION_OFFSET(plot), NULL, "no picture",
-     "draw simulated over published into that folder as plot.svg and plot.pdf; needs gnuplot"},
+     "draw simulated over published, or the sensitivities, into that folder as plot.svg and "
+     "plot.pdf; needs gnuplot"},
     {"force", 'f', OPTION_FLAG, OPTION_OFFSET(force), NULL, "off",
      "replace the folder of --output if it is there"},
     {"json", 0, OPTION_FLAG, OPTION_OFFSET(json), NULL, "off", "print JSON instead of tables"},
@@ -190,6 +238,8 @@ const Command command_reproduce = {
     .target_size = sizeof(ReproduceOptions),
     .example = "  # how far are simulated Linear operators from the measured ones?\n"
                "  infergrid reproduce table8 -o results/table8\n"
+               "  # what hangs on the numbers that THInfer does not tell?\n"
+               "  infergrid reproduce table7 --sensitivity\n"
                "  # everything, with a picture\n"
                "  infergrid reproduce all --plot -o results/all\n",
     .run = reproduce_run,

@@ -28,12 +28,13 @@ static gboolean exists(const char *path) {
 
 /* What commands write: only a folder of these may be replaced. */
 static const char *const result_names[] = {
-    "best.yaml",       "candidates.csv",  "capacity.pdf",  "capacity.svg", "claims.csv",
-    "experiment.yaml", "headroom.csv",    "headroom.pdf",  "headroom.svg", "pareto.pdf",
-    "pareto.svg",      "plan.json",       "report.html",   "plot.pdf",     "plot.svg",
-    "requests.csv",    "result.csv",      "result.json",   "run.json",     "search.json",
-    "sensitivity.pdf", "sensitivity.svg", "series.csv",    "sizes.csv",    "summary.json",
-    "sweep.csv",       "sweep.json",      "timeline.json", "tokens.csv",   "trace.json",
+    "best.yaml",       "candidates.csv",   "capacity.pdf",    "capacity.svg",    "claims.csv",
+    "experiment.yaml", "headroom.csv",     "headroom.pdf",    "headroom.svg",    "pareto.pdf",
+    "pareto.svg",      "plan.json",        "plot.pdf",        "plot.svg",        "report.html",
+    "requests.csv",    "result.csv",       "result.json",     "run.json",        "search.json",
+    "sensitivity.csv", "sensitivity.json", "sensitivity.pdf", "sensitivity.svg", "series.csv",
+    "sizes.csv",       "summary.json",     "sweep.csv",       "sweep.json",      "timeline.json",
+    "tokens.csv",      "trace.json",
 };
 
 static gboolean is_result_name(const char *name) {

@@ -103,6 +103,34 @@ void reproduction_judge(Reproduction *reproduction) {
     judge_memory(reproduction);
 }
 
+static gboolean same_figure(const ReproducedCell *a, const ReproducedCell *b) {
+    return a->simulated_oom == b->simulated_oom &&
+           (a->simulated == b->simulated || (isnan(a->simulated) && isnan(b->simulated)));
+}
+
+gboolean reproduction_is_same(const Reproduction *a, const Reproduction *b) {
+    gboolean same = a->cells->len == b->cells->len && a->claims->len == b->claims->len;
+
+    for (guint i = 0; same && i < a->cells->len; i++)
+        same = same_figure(reproduction_cell(a, i), reproduction_cell(b, i));
+    for (guint i = 0; same && i < a->claims->len; i++) {
+        const ReproducedClaim *claim = &g_array_index(a->claims, ReproducedClaim, i);
+        const ReproducedClaim *other = &g_array_index(b->claims, ReproducedClaim, i);
+        same = claim->kept == other->kept && claim->of == other->of &&
+               g_strcmp0(claim->found, other->found) == 0;
+    }
+    return same;
+}
+
+void reproduction_count_claims(const Reproduction *reproduction, guint *of, guint *kept) {
+    *of = *kept = 0;
+    for (guint i = 0; i < reproduction->claims->len; i++) {
+        const ReproducedClaim *claim = &g_array_index(reproduction->claims, ReproducedClaim, i);
+        *of += claim->of;
+        *kept += claim->kept;
+    }
+}
+
 /* --- errors */
 
 /* Adds the magnitudes of those predicted cells that belong to the summary. */

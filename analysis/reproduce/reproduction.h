@@ -61,6 +61,12 @@ double reproduced_cell_error(const ReproducedCell *cell);
 /* Whether its error is one of a prediction: unmarked and unexplained cells. */
 gboolean reproduced_cell_counts(const ReproducedCell *cell);
 
+/* Whether all cells and claims of 'a' and 'b', the same table, came out the same to the last digit.
+ */
+gboolean reproduction_is_same(const Reproduction *a, const Reproduction *b);
+/* Claims looked at and kept, all together. */
+void reproduction_count_claims(const Reproduction *reproduction, guint *of, guint *kept);
+
 /* Errors in magnitude of predicted cells; NaN where there are none. */
 typedef struct ErrorSummary {
     const char *series, *unit; /* NULL: of all */

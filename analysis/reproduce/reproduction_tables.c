@@ -51,15 +51,24 @@ const char *const table_kind_names[N_TABLE_KINDS + 2] = {
     "wafer-table7",   "wafer-table8", "wafer-figure9",
     "wafer-figure10", "all",          NULL};
 
+/* The machine 'name', changed where the change is one of it. */
+static Platform *load_machine(const char *name, const MachineChange *change, GError **error) {
+    g_autoptr(YamlNode) section = section_load(SECTION_PLATFORM, name, "--platform", error);
+    g_autoptr(Platform) platform = section == NULL ? NULL : platform_read(section, error);
+
+    if (platform == NULL || change == NULL || !g_str_equal(platform->name, change->machine))
+        return g_steal_pointer(&platform);
+    const char *const overrides[] = {change->setting, NULL};
+    return section_override(SECTION_PLATFORM, section, overrides, error)
+               ? platform_read(section, error)
+               : NULL;
+}
+
 /* The machine of the setup, or the one that the table was measured on. */
 static Platform *load_platform(const TableKind *kind, const ReproduceSetup *setup, GError **error) {
     const char *name = setup->platform == NULL ? kind->platform : setup->platform;
-    g_autoptr(YamlNode) own_section =
-        section_load(SECTION_PLATFORM, kind->platform, "--platform", error);
-    g_autoptr(Platform) own = own_section == NULL ? NULL : platform_read(own_section, error);
-    g_autoptr(YamlNode) section =
-        own == NULL ? NULL : section_load(SECTION_PLATFORM, name, "--platform", error);
-    g_autoptr(Platform) platform = section == NULL ? NULL : platform_read(section, error);
+    g_autoptr(Platform) own = load_machine(kind->platform, NULL, error);
+    g_autoptr(Platform) platform = own == NULL ? NULL : load_machine(name, setup->change, error);
 
     if (platform == NULL || platform->kind == own->kind)
         return g_steal_pointer(&platform);
@@ -93,4 +102,23 @@ Reproduction *reproduction_make(const TableKind *kind, const ReproduceSetup *set
         return NULL;
     reproduction_judge(reproduction);
     return g_steal_pointer(&reproduction);
+}
+
+GPtrArray *reproduction_machines(const TableKind *kind, const ReproduceSetup *setup,
+                                 GError **error) {
+    g_autoptr(GPtrArray) machines = g_ptr_array_new_with_free_func((GDestroyNotify)platform_free);
+    g_autoptr(ReferenceTable) reference = reference_table_load(kind->reference, error);
+
+    if (reference == NULL)
+        return NULL;
+    if (kind->platform != NULL) {
+        Platform *own = load_platform(kind, setup, error);
+        if (own == NULL)
+            return NULL;
+        g_ptr_array_add(machines, own);
+    }
+    return kind->serving == NULL ||
+                   serving_table_machines(kind->serving, reference, machines, error)
+               ? g_steal_pointer(&machines)
+               : NULL;
 }

@@ -6,11 +6,19 @@
 #include "analysis/reproduce/reproduction.h"
 #include "platforms/platform.h"
 
+/* One number of a machine put in place of its own. */
+typedef struct MachineChange {
+    const char *machine;       /* the platform's name; others stay as they are */
+    const char *setting;       /* "platform.cluster.clock=1 GHz" */
+    const Reproduction *known; /* the table without it, which has the experiments on others */
+} MachineChange;
+
 /* How to simulate. */
 typedef struct ReproduceSetup {
     const char *platform; /* a machine in place of the one that a table was measured on, or NULL */
     guint workers;        /* of serving experiments; 0: as many as processors */
     gboolean quiet;
+    const MachineChange *change; /* or NULL */
 } ReproduceSetup;
 
 /* A table in the making. */
@@ -38,6 +46,9 @@ extern const char *const table_kind_names[N_TABLE_KINDS + 2];
 /* Reads the published table and simulates all of it. NULL and an INPUT_ERROR where the platform is
  * of another kind than the table's, or the reference data or the experiments are wrong. */
 Reproduction *reproduction_make(const TableKind *kind, const ReproduceSetup *setup, GError **error);
+/* The machines of its cells, each once: Platform *, which the caller frees with the array. */
+GPtrArray *reproduction_machines(const TableKind *kind, const ReproduceSetup *setup,
+                                 GError **error);
 
 /* The builders, by file: operator_tables.c, wafer_tables.c, mesh_claims.c. */
 gboolean build_io_counts(TableBuild *build, GError **error);

@@ -225,12 +225,11 @@ static void append_total(GString *out, const char *name, const GPtrArray *tables
 
     for (guint i = 0; i < tables->len; i++) {
         const Reproduction *table = g_ptr_array_index(tables, i);
+        guint table_of, table_kept;
         cells += table->cells->len;
-        for (guint j = 0; j < table->claims->len; j++) {
-            const ReproducedClaim *claim = &g_array_index(table->claims, ReproducedClaim, j);
-            of += claim->of;
-            kept += claim->kept;
-        }
+        reproduction_count_claims(table, &table_of, &table_kept);
+        of += table_of;
+        kept += table_kept;
     }
     g_autofree char *claims = of == 0 ? g_strdup("-") : g_strdup_printf("%u of %u", kept, of);
     append_label(out, name, 16);

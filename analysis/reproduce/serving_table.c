@@ -254,6 +254,40 @@ static gboolean next_experiment(const ServingSpec *spec, GHashTable *done, Servi
     return serving->experiment != NULL;
 }
 
+/* --- one number of a machine changed */
+
+/* The cell of the same labels. */
+static const ReproducedCell *known_cell(const Reproduction *known, const ReproducedCell *cell) {
+    for (guint i = 0; i < known->cells->len; i++) {
+        const ReproducedCell *other = reproduction_cell(known, i);
+        if (g_str_equal(other->series, cell->series) && g_str_equal(other->row, cell->row) &&
+            g_str_equal(other->column, cell->column) && g_str_equal(other->unit, cell->unit))
+            return other;
+    }
+    return NULL;
+}
+
+/* Lines on that machine are simulated with the change; what is known of the others stays, and they
+ * are closed. */
+static void change_lines(Serving *serving, const MachineChange *change) {
+    const char *machine = campaign_base(serving->campaign)->platform->name;
+    gboolean changes = g_str_equal(machine, change->machine);
+
+    for (guint i = 0; i < serving->open->len; i++) {
+        ServingLine *line = g_ptr_array_index(serving->open, i);
+        if (changes) {
+            g_ptr_array_add(line->set, g_strdup(change->setting));
+            continue;
+        }
+        const ReproducedCell *known = known_cell(change->known, &line->cell);
+        g_assert(known != NULL);
+        line->cell.simulated = known->simulated;
+        line->cell.simulated_oom = known->simulated_oom;
+    }
+    if (!changes)
+        g_ptr_array_set_size(serving->open, 0);
+}
+
 static gboolean run_experiment(Serving *serving, const ReproduceSetup *setup, GError **error) {
     CampaignSetup campaign = {
         .path = serving->experiment, .workers = setup->workers, .shards = 1, .quiet = setup->quiet};
@@ -261,10 +295,12 @@ static gboolean run_experiment(Serving *serving, const ReproduceSetup *setup, GE
     g_autoptr(GError) failure = NULL;
 
     serving->campaign = campaign_new(&campaign, &failure);
-    if (serving->campaign != NULL)
-        return run_all(serving, error);
-    return yaml_error(yaml_get(line->node, "experiment"), INPUT_ERROR_VALUE, error, "%s",
-                      failure->message);
+    if (serving->campaign == NULL)
+        return yaml_error(yaml_get(line->node, "experiment"), INPUT_ERROR_VALUE, error, "%s",
+                          failure->message);
+    if (setup->change != NULL)
+        change_lines(serving, setup->change);
+    return run_all(serving, error);
 }
 
 gboolean serving_table_build(const char *name, TableBuild *build, GError **error) {
@@ -281,5 +317,33 @@ gboolean serving_table_build(const char *name, TableBuild *build, GError **error
     }
     for (guint i = 0; spec != NULL && i < spec->lines->len; i++)
         reproduction_add(build->reproduction, g_array_index(spec->lines, ServingLine, i).cell);
+    return spec != NULL;
+}
+
+/* --- machines */
+
+static gboolean has_machine(const GPtrArray *machines, const char *name) {
+    for (guint i = 0; i < machines->len; i++)
+        if (g_str_equal(((const Platform *)g_ptr_array_index(machines, i))->name, name))
+            return TRUE;
+    return FALSE;
+}
+
+gboolean serving_table_machines(const char *name, const ReferenceTable *reference,
+                                GPtrArray *machines, GError **error) {
+    g_autoptr(Reproduction) labels = reproduction_new(name);
+    g_autoptr(ServingSpec) spec = serving_spec_load(name, reference, labels, error);
+    g_autoptr(GHashTable) done = g_hash_table_new(g_str_hash, g_str_equal);
+
+    for (guint i = 0; spec != NULL && i < spec->lines->len; i++) {
+        const char *experiment = g_array_index(spec->lines, ServingLine, i).experiment;
+        if (!g_hash_table_add(done, (gpointer)experiment))
+            continue;
+        g_autoptr(Experiment) loaded = experiment_load_unplanned(experiment, NULL, error);
+        if (loaded == NULL)
+            return FALSE;
+        if (!has_machine(machines, loaded->platform->name))
+            g_ptr_array_add(machines, g_steal_pointer(&loaded->platform));
+    }
     return spec != NULL;
 }

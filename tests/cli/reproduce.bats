@@ -273,3 +273,79 @@ CASES
     equal "$status" 2
     contains "$stderr" "option '--plot' needs '--output'"
 }
+
+# The shipped MT-3000 with its ranges left out but for these two.
+two_ranges() {
+    sed -e '/hthreads.launch_group:/,/"$/b' -e '/cluster.gsm_bandwidth:/,/"$/b' \
+        -e 's/plausible range/range/' "$INFERGRID_SOURCE/platforms/mt3000.yaml" >two.yaml
+}
+
+@test "sensitivity: each number at the ends of its range is a machine with that number" {
+    two_ranges
+    infergrid reproduce table8 --platform two.yaml --sensitivity --json
+    equal "$status" 0
+    moved=$output
+    equal "$(jq -c '[.tables[0].numbers[] | [.number, .shipped, .low.value, .high.value, .moves]] | sort' \
+        <<<"$moved")" '[["cluster.gsm_bandwidth","139 GB/s","120 GB/s","175 GB/s",true],["hthreads.launch_group","78 us","0 us","100 us",true]]'
+    sed 's/gsm_bandwidth: 139 GB/gsm_bandwidth: 120 GB/' two.yaml >low.yaml
+    for case in two.yaml:.shipped \
+        'low.yaml:(.numbers[] | select(.number == "cluster.gsm_bandwidth") | .low)'; do
+        infergrid reproduce table8 --platform "${case%%:*}" --json
+        equal "$(jq -c '.tables[0].predicted | [.cells, .median_error, .worst_error]' <<<"$output")" \
+            "$(jq -c ".tables[0] | ${case#*:} | [.cells, .median_error, .worst_error]" <<<"$moved")"
+    done
+    # what moves the median error most stands first
+    jq -e '.tables[0] | .shipped.median_error as $was | [.numbers[] |
+        [.low.median_error, .high.median_error, $was] | max - min] | .[0] > .[1]' <<<"$moved"
+}
+
+@test "sensitivity: experiments change with their machine alone" {
+    printf '%s\n' system,model,prompt,tokens_per_s small,7B,512,500 other,7B,512,30 \
+        >table5_end_to_end.csv
+    cat >table5.yaml <<'YAML'
+version: 1
+figure: tokens_per_s
+unit: tokens/s
+margin: 20 %
+series: system
+row: model
+columns: [prompt]
+cases:
+  - {cells: "*", set: [model=llama-2-7b]}
+  - {cells: small *, experiment: closed_batch, set: [policy.decode.slots=64, workload.synthetic.requests=32]}
+  - {cells: other *, experiment: accelerate, set: [workload.synthetic.requests=4]}
+YAML
+    infergrid reproduce table5 --json
+    equal "$status" 0
+    other=$(jq '.tables[0].cells[] | select(.series == "other") | .error | fabs' <<<"$output")
+    infergrid reproduce table5 --sensitivity -o moved
+    equal "$status" 0
+    # of the two cells' errors the median is their mean
+    infergrid simulate closed_batch --set model=llama-2-7b --set workload.synthetic.requests=32 \
+        --set policy.decode.slots=64 --set 'platform.network.port.bandwidth=0.25 GB/s' -q --json
+    slow=$(jq .whole.output_token_throughput_per_s <<<"$output")
+    jq -e --argjson slow "$slow" --argjson other "$other" '.tables[0].numbers[] |
+        select(.number == "network.port.bandwidth" and .machine == "MT-3000") | .low.median_error -
+        ((($slow / 500 - 1) | fabs) + $other) / 2 | fabs < 1e-12' moved/sensitivity.json
+    jq -e '[.tables[0].numbers[].machine] | unique | length == 2' moved/sensitivity.json
+    jq -e '[.tables[0].numbers[] | select(.number | startswith("power."))] |
+        length >= 3 and all(.moves | not)' moved/sensitivity.json
+    equal "$(head -1 moved/sensitivity.csv | tr , '\n' | wc -l)" 11
+    equal "$(wc -l <moved/sensitivity.csv)" \
+        "$((2 + 2 * $(jq '.tables[0].numbers | length' moved/sensitivity.json)))"
+}
+
+@test "sensitivity: a picture, and a range that is none" {
+    two_ranges
+    if command -v gnuplot >/dev/null; then
+        infergrid reproduce table8 --platform two.yaml -s --plot -o drawn
+        equal "$status" 0
+        for name in 'cluster.gsm_bandwidth, 120 GB/s to 175 GB/s' 'median error %' 'as shipped'; do
+            grep -q ">$name<" drawn/plot.svg
+        done
+    fi
+    sed 's/plausible range 0-100 us/plausible range: some/' two.yaml >none.yaml
+    infergrid reproduce table8 --platform none.yaml -s
+    equal "$status" 2
+    contains "$stderr" "sources, hthreads.launch_group: expected 'plausible range' with two numbers"
+}
