@@ -115,7 +115,7 @@ static gboolean decode_counts(const BoundShape *decode, const Policy *policy) {
 
 /* --- a plan with its bounds */
 
-static void add_up(PlanParts *parts) {
+static void fill_at_once_and_busy(PlanParts *parts) {
     g_auto(BoundLeft) all = {0};
 
     bound_left_of_all(&all, &parts->work);
@@ -149,7 +149,7 @@ gboolean plan_parts_init(PlanParts *parts, PlanBounds *bounds, const Experiment 
     bound_buffer_fill(&parts->buffer, &parts->work);
     bound_latencies_init(&parts->latencies, &parts->work);
     parts->end_s = bound_end(&parts->work, &parts->buffer);
-    add_up(parts);
+    fill_at_once_and_busy(parts);
     return TRUE;
 }
 
@@ -174,6 +174,7 @@ double plan_bounds_fill(PlanBounds *bounds, const Experiment *experiment, const 
     if (!plan_parts_init(&parts, bounds, experiment, costs))
         return 0;
     plan_bound_rates(&parts.work, parts.end_s, parts.busy_s, figures);
+    /* all of them, as pictures show them where they are no objectives */
     plan_bound_latencies(&parts.work, &parts.latencies, NULL, figures);
     plan_parts_clear(&parts);
     return parts.at_once_s;

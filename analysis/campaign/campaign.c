@@ -228,7 +228,7 @@ static const RunKey *key_of(const Batch *batch, gsize task) {
 static void show(Batch *batch, const CampaignRun *run) {
     const CampaignSetup *setup = &batch->campaign->setup;
 
-    if (setup->best != NULL)
+    if (setup->best != NULL && !run->aside)
         campaign_progress_best(batch->progress, setup->best(setup->data, run));
 }
 
@@ -236,6 +236,12 @@ static gboolean is_ours(const Campaign *campaign, const char *key) {
     guint shards = MAX(campaign->setup.shards, 1);
 
     return campaign_key_shard(key, shards) == campaign->setup.shard;
+}
+
+/* Runs of one key under different watches are different runs. */
+static gboolean is_new(const Batch *batch, const RunKey *key) {
+    return g_hash_table_add(batch->seen,
+                            g_strdup(key->useless == NULL ? key->whole : key->useless));
 }
 
 /* What is known, what is another's, and what is to be simulated. */
@@ -252,7 +258,7 @@ static void sort_out(Batch *batch, Round *round) {
             show(batch, run);
         } else if (!is_ours(campaign, key->whole)) {
             outcome_fail(&run->outcome, OUTCOME_BROKEN, ELSEWHERE);
-        } else if (g_hash_table_add(batch->seen, g_strdup(key->whole))) {
+        } else if (is_new(batch, key)) {
             g_array_append_val(batch->tasks, task);
             round->left++;
         }
@@ -504,6 +510,7 @@ static gboolean share_work(gpointer data, gsize worker, GByteArray *reply, GErro
     const Sharing *sharing = data;
     const CampaignShare *share = sharing->share;
 
+    sharing->campaign->setup.quiet = TRUE; /* the line of progress is the parent's */
     store_detach(sharing->campaign->store);
     cost_memo_inherit(sharing->campaign->memo);
     for (gsize i = worker; i < share->n; i += sharing->workers)
@@ -535,7 +542,8 @@ static gboolean share_alone(const CampaignShare *share, GError **error) {
         g_byte_array_set_size(reply, 0);
         if (!share->work(share->data, i, reply, error))
             return FALSE;
-        share->take(share->data, i, reply, &at);
+        gboolean sound = share->take(share->data, i, reply, &at);
+        g_assert(sound);
     }
     return TRUE;
 }

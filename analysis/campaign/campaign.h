@@ -40,8 +40,8 @@ typedef struct CampaignWatch {
  * its identity. */
 typedef struct CampaignRun {
     char **overrides;           /* owned by whoever made it */
-    const CampaignWatch *watch; /* borrowed; may be NULL; the same in all runs of the same
-                                   overrides that are under way at once */
+    const CampaignWatch *watch; /* borrowed; may be NULL */
+    gboolean aside;             /* CampaignSetup.best is not asked about it */
     Outcome
         outcome;    /* filled; of another shard's and not in the store: BROKEN "in another shard" */
     gboolean known; /* it was in the store */
@@ -101,8 +101,8 @@ typedef struct CampaignShare {
     gboolean (*take)(gpointer data, gsize index, const GByteArray *reply, gsize *at);
     gpointer data;
 } CampaignShare;
-/* Takes all jobs, in any order. FALSE where one fails, with the error of the one of lowest index or
- * of another; after a wish to stop some may be missing. */
+/* Takes all jobs, in any order. FALSE where one fails, with its error or that of another that does;
+ * after a wish to stop some may be missing. */
 gboolean campaign_share_out(Campaign *campaign, const CampaignShare *share, GError **error);
 
 #endif

@@ -175,10 +175,13 @@ static const char *reason_of(const SearchResult *result) {
     return "no plan could be simulated";
 }
 
-static char *plan_text(const CapacitySetup *setup, char *const *settings) {
+/* NULL where it is no plan. Caller frees. */
+static char *plan_text(const CapacitySetup *setup, const Candidate *candidate,
+                       char *const *settings) {
+    if (candidate->plan != NULL)
+        return g_strdup(candidate->plan);
     g_autoptr(Experiment) experiment =
         campaign_experiment(setup->campaign, (const char *const *)settings, NULL);
-
     return experiment == NULL ? NULL : search_plan_text(experiment->policy);
 }
 
@@ -208,7 +211,7 @@ static CapacityPoint *point_of(const CapacitySetup *setup, const PointSearch *se
     }
     const Candidate *candidate = &result->candidates[index];
     point->settings = capacity_join(search->settings, candidate->point->settings);
-    point->plan = plan_text(setup, point->settings);
+    point->plan = plan_text(setup, candidate, point->settings);
     point_take(setup, point, &candidate->outcome);
     return point;
 }

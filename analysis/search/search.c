@@ -5,7 +5,7 @@
 
 /* Candidates of a round, after which is decided what is left out, while the next rounds are under
  * way already, so that no worker waits for a long run: few of a small space, and never so many that
- * much is simulated in vain; and one as long as nothing is found that could end a run early. */
+ * much is simulated in vain; and one until the first has ended, which may end the others early. */
 #define ROUND_LEAST 2
 #define ROUND_MOST 4
 #define ROUND_PARTS 40
@@ -154,6 +154,7 @@ static CampaignRun *runs_of(const SearchSetup *setup, const SearchResult *result
         const SearchPoint *point =
             i == indices->len ? beside : result->candidates[g_array_index(indices, gsize, i)].point;
         runs[i].overrides = (char **)search_settings(setup, point);
+        runs[i].aside = i == indices->len;
     }
     return runs;
 }
@@ -255,24 +256,42 @@ typedef struct Picking {
     const SearchSetup *setup;
     const SearchResult *result;
     const SearchTwins *twins;
-    const guint *places; /* a candidate, where bounds are equal */
-    guint objective;     /* that orders; the others follow */
+    const guint *places;  /* a candidate, where bounds are equal */
+    const double *values; /* optimistic ones, of each objective a candidate */
+    guint objective;      /* that orders; the others follow */
 } Picking;
+
+/* The optimistic values of all objectives, candidate by candidate. Caller frees. */
+static double *values_of(const SearchSetup *setup, const SearchResult *result) {
+    guint n = setup->objectives->n;
+    double *values = g_new(double, result->n *n), optimistic[N_FIGURES];
+
+    for (gsize i = 0; i < result->n; i++) {
+        search_optimistic(result->candidates[i].best_figures, optimistic);
+        for (guint o = 0; o < n; o++)
+            values[i * n + o] = optimistic[setup->objectives->figures[o]];
+    }
+    return values;
+}
+
+static int by_objective(const Picking *picking, guint objective, gsize first, gsize second) {
+    const Objectives *objectives = picking->setup->objectives;
+
+    return objective_compare(objectives->figures[objective],
+                             picking->values[first * objectives->n + objective],
+                             picking->values[second * objectives->n + objective]);
+}
 
 static gint by_bound(gconstpointer a, gconstpointer b, gpointer data) {
     const Picking *picking = data;
     gsize first = *(const gsize *)a, second = *(const gsize *)b;
-    const Objectives *objectives = picking->setup->objectives;
-    double optimistic[2][N_FIGURES];
-
-    search_optimistic(picking->result->candidates[first].best_figures, optimistic[0]);
-    search_optimistic(picking->result->candidates[second].best_figures, optimistic[1]);
-    Figure figure = objectives->figures[picking->objective];
-    int order = objective_compare(figure, optimistic[0][figure], optimistic[1][figure]);
     guint place = picking->places[first], other = picking->places[second];
-    if (order != 0 || place != other)
-        return order != 0 ? order : place < other ? -1 : 1;
-    order = objectives_order(objectives, optimistic[0], optimistic[1]);
+    int order = by_objective(picking, picking->objective, first, second);
+
+    if (order == 0 && place != other)
+        return place < other ? -1 : 1;
+    for (guint o = 0; o < picking->setup->objectives->n && order == 0; o++)
+        order = by_objective(picking, o, first, second);
     return order != 0 ? order : search_twins_order(picking->twins, picking->result, first, second);
 }
 
@@ -290,7 +309,8 @@ static GArray *left_over(const SearchResult *result) {
 static GArray *pick(const SearchSetup *setup, const SearchResult *result, const SearchTwins *twins,
                     const guint *places) {
     guint n = setup->objectives->n;
-    Picking picking = {setup, result, twins, places, 0};
+    g_autofree double *values = values_of(setup, result);
+    Picking picking = {setup, result, twins, places, values, 0};
     GArray *round = g_array_new(FALSE, FALSE, sizeof(gsize));
     g_autoptr(GPtrArray) orders = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
 
@@ -301,7 +321,7 @@ static GArray *pick(const SearchSetup *setup, const SearchResult *result, const 
     }
     guint left = ((GArray *)orders->pdata[0])->len;
     guint most =
-        result->n_front == 0 ? 1 : (guint)CLAMP(result->n / ROUND_PARTS, ROUND_LEAST, ROUND_MOST);
+        result->rounds == 0 ? 1 : (guint)CLAMP(result->n / ROUND_PARTS, ROUND_LEAST, ROUND_MOST);
     for (guint i = 0; i < left * n && round->len < most; i++) {
         gsize index = g_array_index((GArray *)orders->pdata[i % n], gsize, i / n);
         Candidate *candidate = &result->candidates[index];

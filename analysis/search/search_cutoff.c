@@ -4,6 +4,9 @@
 #include "analysis/bounds/plan_watch.h"
 #include "analysis/output/number_text.h"
 
+/* To be raised whenever bounds change, as what came of a run that was cut is known by its watch. */
+#define BOUNDS_REVISION 2
+
 struct SearchCutoff {
     CampaignWatch watch; /* borrows the cutoff */
     const SearchSetup *setup;
@@ -32,12 +35,14 @@ static RunWatch *make(gconstpointer data, const Experiment *experiment, const Op
     return plan_watch_new(cutoff->bounds, experiment, costs, is_useless, cutoff);
 }
 
-/* "beat throughput 451.7 or 448.1, ttft_p99 2.1 or 1.9, goodput >= 99 %". Caller frees. */
+/* "bounds 2: beat throughput 451.7 or 448.1, ttft_p99 2.1 or 1.9, goodput >= 99 %". Caller frees.
+ */
 static char *name_of(const SearchCutoff *cutoff) {
     const Objectives *objectives = cutoff->setup->objectives;
-    GString *out = g_string_new("beat");
+    GString *out = g_string_new(NULL);
     char number[NUMBER_TEXT_MAX];
 
+    g_string_append_printf(out, "bounds %u: beat", BOUNDS_REVISION);
     for (guint o = 0; o < objectives->n; o++) {
         Figure figure = objectives->figures[o];
         g_string_append_printf(out, "%s %s", o == 0 ? "" : ",", figure_info(figure)->name);

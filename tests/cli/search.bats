@@ -95,6 +95,17 @@ for row in csv.DictReader(open(sys.argv[1])): print(row[sys.argv[2]])' "$1" "$2"
     search -o four --objective goodput,cost --store full >four.txt
     cmp one.txt four.txt
     diff -r one four
+    # the rule's plan as one of the candidates, which is simulated for both
+    sed -i -e 's/  clusters: 8/&\n  use_all: false\n  pools: [1, 2]/' space.yaml
+    for figure in throughput tpot_mean; do
+        search -j 1 --objective $figure -o "alone-$figure" >/dev/null
+        jq -e '.space.events > 0' "alone-$figure/search.json"
+        equal "$(paste -d: <(column "alone-$figure/candidates.csv" fate) \
+            <(column "alone-$figure/candidates.csv" makespan_s) | grep -c '^ranked:$')" 0
+        search -m exhaustive --objective $figure --store both >/dev/null
+        search -j 3 --objective $figure --store both -o "with-$figure" >/dev/null
+        diff -r "alone-$figure" "with-$figure"
+    done
     # a space large enough that workers make its bounds
     for workers in 1 3; do
         "$INFERGRID" search planning -q -j $workers -o "large-$workers" >"large-$workers.txt"
