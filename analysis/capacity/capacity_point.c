@@ -186,13 +186,12 @@ static char *plan_text(const CapacitySetup *setup, const Candidate *candidate,
 }
 
 static SearchResult *run_search(const CapacitySetup *setup, const PointSearch *search,
-                                const Objectives *objectives, double enough, GError **error) {
+                                const Objectives *objectives, GError **error) {
     SearchSetup of_search = {.campaign = setup->campaign,
                              .space = search->space,
                              .objectives = objectives,
                              .method = setup->method,
                              .settings = (const char *const *)search->settings,
-                             .enough = enough,
                              .progress = setup->progress,
                              .label = search->label};
 
@@ -223,7 +222,7 @@ static CapacityPoint *best_without_limits(const CapacitySetup *setup, const Poin
     Objectives objectives = *search->objectives;
 
     objectives.limits = none;
-    g_autoptr(SearchResult) result = run_search(setup, search, &objectives, NAN, error);
+    g_autoptr(SearchResult) result = run_search(setup, search, &objectives, error);
     if (result == NULL)
         return NULL;
     CapacityPoint *point = point_of(setup, search, result, result->best);
@@ -235,9 +234,7 @@ static CapacityPoint *best_without_limits(const CapacitySetup *setup, const Poin
 CapacityPoint *capacity_search(const CapacitySetup *setup, const PointSearch *search,
                                GError **error) {
     const Objectives *objectives = search->objectives;
-    gboolean larger = figure_info(objectives->figures[0])->larger_is_better;
-    g_autoptr(SearchResult) result =
-        run_search(setup, search, objectives, larger ? -INFINITY : INFINITY, error);
+    g_autoptr(SearchResult) result = run_search(setup, search, objectives, error);
 
     if (result == NULL)
         return NULL;

@@ -98,7 +98,6 @@ static gboolean run(SearchJob *job, GError **error) {
     job->setup.campaign = job->campaign;
     job->setup.space = job->space;
     job->setup.objectives = job->objectives;
-    job->setup.enough = NAN;
     job->setup.progress = job->progress;
     job->rule = search_rule_new(&job->setup, error);
     if (job->rule == NULL)

@@ -10,8 +10,7 @@
 #define ROUND_MOST 4
 #define ROUND_PARTS 40
 #define ROUNDS_AHEAD 2
-#define TIED_MOST 16    /* that need no slices to be put in order */
-#define ROUND_ENOUGH 32 /* of an exhaustive search that may end early */
+#define TIED_MOST 16 /* that need no slices to be put in order */
 
 const char *candidate_fate_name(CandidateFate fate) {
     static const char *const names[N_FATES] = {
@@ -189,43 +188,22 @@ static char *label_of(const SearchSetup *setup, const char *what) {
     return setup->label == NULL ? g_strdup(what) : g_strdup_printf("%s, %s", setup->label, what);
 }
 
-static gboolean simulate(const SearchSetup *setup, SearchResult *result, const GArray *indices,
-                         GError **error) {
-    g_autofree char *round = g_strdup_printf("round %u", result->rounds + 1);
-    g_autofree char *label = label_of(setup, round);
-    gsize n;
-    CampaignRun *runs =
-        runs_of(setup, result, indices, result->rounds == 0 ? setup->beside : NULL, &n);
-    gboolean done = campaign_run(setup->campaign, runs, n, label, error);
-
-    if (done)
-        take_round(setup, result, indices, runs, NULL);
-    runs_free(runs, n);
-    return done;
-}
-
-static gboolean has_enough(const SearchSetup *setup, const SearchResult *result) {
-    Figure figure = setup->objectives->figures[0];
-
-    return !isnan(setup->enough) && result->best != NO_CANDIDATE &&
-           objective_compare(figure, result->candidates[result->best].outcome.figures[figure],
-                             setup->enough) <= 0;
-}
-
 /* --- exhaustive */
 
 static gboolean search_exhaustively(const SearchSetup *setup, SearchResult *result,
                                     GError **error) {
-    gsize round = isnan(setup->enough) ? result->n : ROUND_ENOUGH;
+    g_autofree char *label = label_of(setup, "exhaustive");
+    g_autoptr(GArray) indices = g_array_new(FALSE, FALSE, sizeof(gsize));
+    gsize n;
 
-    for (gsize at = 0; at < result->n && !has_enough(setup, result); at += round) {
-        g_autoptr(GArray) indices = g_array_new(FALSE, FALSE, sizeof(gsize));
-        for (gsize i = at; i < MIN(at + round, result->n); i++)
-            g_array_append_val(indices, i);
-        if (!simulate(setup, result, indices, error))
-            return FALSE;
-    }
-    return TRUE;
+    for (gsize i = 0; i < result->n; i++)
+        g_array_append_val(indices, i);
+    CampaignRun *runs = runs_of(setup, result, indices, setup->beside, &n);
+    gboolean done = campaign_run(setup->campaign, runs, n, label, error);
+    if (done)
+        take_round(setup, result, indices, runs, NULL);
+    runs_free(runs, n);
+    return done;
 }
 
 /* --- guided */
@@ -392,8 +370,6 @@ static CampaignRun *guided_next(gpointer data, gsize *n) {
     Guiding *guiding = data;
     SearchResult *result = guiding->result;
 
-    if (has_enough(guiding->setup, result))
-        return NULL;
     discard(guiding->setup, result);
     g_autoptr(GArray) round = pick(guiding->setup, result, guiding->twins, guiding->places);
     if (round->len == 0)

@@ -14,8 +14,7 @@ typedef enum {
                        or breaks a limit ('by' is NO_CANDIDATE) */
     FATE_REFUSED,   /* it does not fit after all; the outcome says why */
     FATE_BROKEN,    /* deadlock, crash, timeout; the outcome says why */
-    FATE_UNNEEDED,  /* not simulated: what was asked for had been reached, or the method is analytic
-                     */
+    FATE_UNNEEDED,  /* not simulated: the method is analytic */
     FATE_ELSEWHERE, /* in another shard */
     N_FATES
 } CandidateFate;
@@ -79,9 +78,6 @@ typedef struct SearchSetup {
     /* Of no candidate, but simulated with the first round where there is one, so that the campaign
      * knows what came of it when it is asked; NULL: none. */
     const SearchPoint *beside;
-    /* Once a candidate keeps every limit and its first objective is at least as good as this,
-     * nothing more is simulated; NaN: never. */
-    double enough;
     SearchProgress *progress; /* that the campaign was made with, or NULL */
     const char *label;        /* heads the lines of progress ("16 clusters"), or NULL */
 } SearchSetup;

@@ -5,7 +5,7 @@
 #include "analysis/output/number_text.h"
 
 /* To be raised whenever bounds change, as what came of a run that was cut is known by its watch. */
-#define BOUNDS_REVISION 2
+#define BOUNDS_REVISION 2U
 
 struct SearchCutoff {
     CampaignWatch watch; /* borrows the cutoff */

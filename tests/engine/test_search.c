@@ -173,8 +173,7 @@ static SearchResult *search(const Case *test, const Objectives *objectives, Sear
     SearchSetup setup = {.campaign = test->campaign,
                          .space = test->space,
                          .objectives = objectives,
-                         .method = method,
-                         .enough = NAN};
+                         .method = method};
     SearchResult *result = search_run(&setup, &error);
 
     g_assert_no_error(error);
@@ -325,25 +324,6 @@ static void test_ties(void) {
     case_clear(&test);
 }
 
-/* What is enough ends a search; the rest is not needed. */
-static void test_enough(void) {
-    Case test;
-    g_autoptr(GError) error = NULL;
-
-    case_init(&test, &spaces[G_N_ELEMENTS(spaces) - 1]); /* whose throughput has no bound */
-    g_autoptr(Objectives) objectives = objectives_of(&test, "throughput", NULL);
-    SearchSetup setup = {.campaign = test.campaign,
-                         .space = test.space,
-                         .objectives = objectives,
-                         .method = SEARCH_GUIDED,
-                         .enough = 1};
-    g_autoptr(SearchResult) result = search_run(&setup, &error);
-    g_assert_no_error(error);
-    g_assert_cmpuint(result->rounds, ==, 3); /* two are under way when the first says so */
-    g_assert_cmpuint(result->fates[FATE_UNNEEDED], >, 0);
-    case_clear(&test);
-}
-
 /* Bounds on goodput are all 1 here; slices find a plan that reaches it before most are simulated.
  */
 static void test_slices(void) {
@@ -407,7 +387,6 @@ int main(int argc, char **argv) {
     }
     g_test_add_func("/search/prompts_alone_want_all_replicas", test_prompts_alone);
     g_test_add_func("/search/of_equals_the_smallest_wins", test_ties);
-    g_test_add_func("/search/enough_is_enough", test_enough);
     g_test_add_func("/search/slots_that_nobody_waits_for", test_twins);
     g_test_add_func("/search/slices_order_what_bounds_do_not", test_slices);
     return g_test_run();
