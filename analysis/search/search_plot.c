@@ -123,8 +123,9 @@ static char *pareto_script(gconstpointer data, const char *path, const char *out
     append_style(out);
     append_label(out, "x", front.x);
     append_label(out, "y", front.y);
-    g_string_append(out, "set yrange [0:*]\nset offsets graph 0.05, graph 0.05, graph 0.08, 0\n"
-                         "set key outside top center horizontal samplen 1.5\nplot ");
+    g_string_append(
+        out, "set xrange [0<*:*]\nset yrange [0:*]\nset offsets 0, graph 0.05, graph 0.08, 0\n"
+             "set key outside top center horizontal samplen 1.5\nplot ");
     g_string_append(out, "$plans using 1:2 with points pt 7 ps 0.35 lc rgb '#bbbbbb' title "
                          "'simulated plans'");
     /* of a figure that was no objective their bounds say little */
