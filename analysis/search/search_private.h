@@ -5,6 +5,26 @@
 #include "analysis/bounds/plan_bound.h"
 #include "analysis/search/search.h"
 
+/* --- simulating */
+
+/* A run for each of 'indices' (gsize), and behind them that of 'beside', where it is not NULL: '*n'
+ * in all. Free with search_runs_free. */
+CampaignRun *search_runs_new(const SearchSetup *setup, const SearchResult *result,
+                             const GArray *indices, const SearchPoint *beside, gsize *n);
+void search_runs_free(CampaignRun *runs, gsize n);
+/* Which candidates are the same run but for slots that none of its requests wait for. */
+typedef struct SearchTwins SearchTwins;
+/* Ranks all that is known with these runs of the candidates of 'indices', whose outcomes it takes.
+ * 'twins' may be NULL. */
+void search_take_round(const SearchSetup *setup, SearchResult *result, const GArray *indices,
+                       CampaignRun *runs, const SearchTwins *twins);
+/* "16 clusters, guided". Caller frees. */
+char *search_label(const SearchSetup *setup, const char *what);
+
+gboolean search_guided(const SearchSetup *setup, SearchResult *result, GError **error);
+
+/* --- what guided searches are made of */
+
 /* Fills the candidates' best_figures, of which those in 'wanted' matter (N_FIGURES; NULL: all), and
  * their plans in words; those whose experiment cannot be are FATE_REFUSED. NULL on error. Caller
  * frees. */
@@ -18,8 +38,6 @@ gboolean search_beats(const SearchSetup *setup, const Candidate *first, const do
 /* Ranks what is FATE_RANKED: ranking, ranks, best and front. */
 void search_rank(const SearchSetup *setup, SearchResult *result);
 
-/* Which candidates are the same run but for slots that none of its requests wait for. */
-typedef struct SearchTwins SearchTwins;
 SearchTwins *search_twins_new(const SearchSetup *setup, const SearchResult *result);
 void search_twins_free(SearchTwins *twins);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(SearchTwins, search_twins_free)
