@@ -33,6 +33,12 @@ void bound_left_of_all(BoundLeft *left, const BoundWork *work) {
         bound_left_add(left, work, i);
 }
 
+void bound_left_copy(BoundLeft *left, const BoundLeft *other, const BoundWork *work) {
+    *left = *other;
+    left->prompt_s =
+        g_memdup2(other->prompt_s, work->bounding->prefill.n_kinds * sizeof *other->prompt_s);
+}
+
 double bound_left_busy(const BoundLeft *left, const BoundWork *work) {
     const BoundShape *prefill = &work->bounding->prefill, *decode = &work->bounding->decode;
     double busy_s = 0;

@@ -23,6 +23,8 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(BoundLeft, bound_left_clear)
 
 /* All requests of the workload, of which nothing is done, from the start of the run on. */
 void bound_left_of_all(BoundLeft *left, const BoundWork *work);
+/* The same as 'other'. */
+void bound_left_copy(BoundLeft *left, const BoundLeft *other, const BoundWork *work);
 /* A request of which nothing is done. */
 void bound_left_add(BoundLeft *left, const BoundWork *work, gsize request);
 

@@ -115,14 +115,6 @@ static gboolean decode_counts(const BoundShape *decode, const Policy *policy) {
 
 /* --- a plan with its bounds */
 
-static void fill_at_once_and_busy(PlanParts *parts) {
-    g_auto(BoundLeft) all = {0};
-
-    bound_left_of_all(&all, &parts->work);
-    parts->at_once_s = bound_left_end(&all, &parts->work, &parts->buffer);
-    parts->busy_s = bound_left_busy(&all, &parts->work);
-}
-
 gboolean plan_parts_init(PlanParts *parts, PlanBounds *bounds, const Experiment *experiment,
                          const OpCosts *costs) {
     const Policy *policy = experiment->policy;
@@ -149,11 +141,14 @@ gboolean plan_parts_init(PlanParts *parts, PlanBounds *bounds, const Experiment 
     bound_buffer_fill(&parts->buffer, &parts->work);
     bound_latencies_init(&parts->latencies, &parts->work);
     parts->end_s = bound_end(&parts->work, &parts->buffer);
-    fill_at_once_and_busy(parts);
+    bound_left_of_all(&parts->all, &parts->work);
+    parts->at_once_s = bound_left_end(&parts->all, &parts->work, &parts->buffer);
+    parts->busy_s = bound_left_busy(&parts->all, &parts->work);
     return TRUE;
 }
 
 void plan_parts_clear(PlanParts *parts) {
+    bound_left_clear(&parts->all);
     bound_latencies_clear(&parts->latencies);
     bound_work_clear(&parts->work);
     bound_shape_clear(&parts->bounding.prefill);

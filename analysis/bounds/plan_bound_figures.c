@@ -55,6 +55,13 @@ static gboolean counts(const BoundWork *work, gsize i) {
 
 #define FIGURES_OF_LATENCY 4 /* the mean and quantiles behind it */
 
+static const struct {
+    LatencyKind kind;
+    Figure mean;
+} bounded[] = {{LATENCY_TTFT, FIGURE_TTFT_MEAN},
+               {LATENCY_TPOT, FIGURE_TPOT_MEAN},
+               {LATENCY_E2E, FIGURE_E2E_MEAN}};
+
 static gboolean wants_latency(const gboolean *wanted, Figure mean) {
     gboolean wants = wanted == NULL;
 
@@ -68,8 +75,11 @@ static gboolean wants_goodput(const gboolean *wanted) {
 }
 
 gboolean plan_bound_wants_latencies(const gboolean *wanted) {
-    return wants_latency(wanted, FIGURE_TTFT_MEAN) || wants_latency(wanted, FIGURE_TPOT_MEAN) ||
-           wants_latency(wanted, FIGURE_E2E_MEAN) || wants_goodput(wanted);
+    gboolean wants = wants_goodput(wanted);
+
+    for (guint i = 0; i < G_N_ELEMENTS(bounded) && !wants; i++)
+        wants = wants_latency(wanted, bounded[i].mean);
+    return wants;
 }
 
 static gboolean can_be_good(const BoundWork *work, const BoundLatencies *latencies, gsize i) {
@@ -166,12 +176,6 @@ void plan_bound_rates(const BoundWork *work, double end_s, double busy_s, double
 
 void plan_bound_latencies(const BoundWork *work, const BoundLatencies *latencies,
                           const gboolean *wanted, double *figures) {
-    static const struct {
-        LatencyKind kind;
-        Figure mean;
-    } bounded[] = {{LATENCY_TTFT, FIGURE_TTFT_MEAN},
-                   {LATENCY_TPOT, FIGURE_TPOT_MEAN},
-                   {LATENCY_E2E, FIGURE_E2E_MEAN}};
     const BoundLoad *load = work->bounding->load;
 
     if (load->closed_loop && has_window(&work->bounding->experiment->output))

@@ -12,7 +12,8 @@ typedef struct PlanParts {
     BoundBuffer buffer;
     BoundLatencies latencies; /* with nobody else about */
     double end_s;             /* of the run, at the least */
-    double at_once_s;         /* … if all requests were there at once */
+    BoundLeft all;            /* requests, of which nothing is done */
+    double at_once_s;         /* the end of the run if all of them were there at once */
     double busy_s;            /* cluster-seconds in which steps run, at the least */
 } PlanParts;
 

@@ -19,10 +19,9 @@ typedef struct PlanWatch {
     double looks;
     BoundLeft fresh; /* requests whose prompts are not begun */
     BoundLeft left;  /* all that is not begun */
-    double tokens;   /* of all answers, but for each one's first */
     guint64 first_tokens;
-    guint8 *progress;  /* a request, by its id; NULL where arrivals are not known, or
-                           no latency is asked for */
+    guint8 *progress;  /* a request, by its id; NULL where arrivals are not known, or no latency is
+                          asked for */
     gsize oldest_open; /* all requests before it have ended */
 } PlanWatch;
 
@@ -150,7 +149,7 @@ static void look_ahead(PlanWatch *watch, const SimulationSample *sample) {
     left.fresh = FALSE;
     left.tokens = 0;
     if (parts->bounding.decode_counts)
-        left.tokens = MAX(0, watch->tokens - done - (double)sample->running);
+        left.tokens = MAX(0, parts->all.tokens - done - (double)sample->running);
     left.attention_s += MAX(0, left.tokens - watch->left.tokens) * parts->work.token_attention_s;
     at_least(&parts->end_s, bound_left_end(&left, &parts->work, &parts->buffer));
     if (watch->fresh.prompts > 0)
@@ -195,9 +194,8 @@ RunWatch *plan_watch_new(PlanBounds *bounds, const Experiment *experiment, const
     watch->looks = CLAMP(REQUESTS_LOOKED_AT / (double)load->n, LOOKS_LEAST, LOOKS_MOST);
     watch->run.observer.next_sample_s = parts->end_s / watch->looks;
     plan_figures_unknown(experiment, watch->run.figures);
-    bound_left_of_all(&watch->left, &parts->work);
-    bound_left_of_all(&watch->fresh, &parts->work);
-    watch->tokens = watch->fresh.tokens;
+    bound_left_copy(&watch->left, &parts->all, &parts->work);
+    bound_left_copy(&watch->fresh, &parts->all, &parts->work);
     if (!load->closed_loop && plan_bound_wants_latencies(parts->bounding.wanted))
         watch->progress = g_new0(guint8, load->n);
     return (RunWatch *)g_steal_pointer(&watch);

@@ -205,8 +205,7 @@ static const Option reproduce_options[] = {
     {"sensitivity", 's', OPTION_FLAG, OPTION_OFFSET(sensitivity), NULL, "off",
      "print instead how far errors and claims move when a number of the machines that nobody "
      "published goes to either end of its plausible range, one at a time; twice as many "
-     "simulations "
-     "of a table as there are such numbers"},
+     "simulations of a table as there are such numbers"},
     {"output", 'o', OPTION_DIRECTORY, OPTION_OFFSET(output), "DIR", "print only",
      "write result.csv and result.json, a row a cell, and claims.csv into a new folder; with "
      "--sensitivity sensitivity.csv and sensitivity.json"},

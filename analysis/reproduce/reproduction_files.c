@@ -101,8 +101,7 @@ static void json_cell(JsonText *json, const ReproducedCell *cell) {
     json_text_close(json, '}');
 }
 
-/* The members of an object that is open. */
-static void json_summary(JsonText *json, const ErrorSummary *summary) {
+void reproduction_json_summary(JsonText *json, const ErrorSummary *summary) {
     json_text_count(json, "cells", summary->cells);
     json_text_number(json, "median_error", summary->median);
     json_text_number(json, "worst_error", summary->worst);
@@ -113,14 +112,14 @@ static void json_errors(JsonText *json, const Reproduction *table) {
     ErrorSummary whole = reproduction_error_of(&table, 1);
 
     json_text_open(json, "predicted", '{');
-    json_summary(json, &whole);
+    reproduction_json_summary(json, &whole);
     json_text_open(json, "series", '[');
     for (guint i = 0; i < all->len; i++) {
         const ErrorSummary *summary = &g_array_index(all, ErrorSummary, i);
         json_text_open(json, NULL, '{');
         json_text_string(json, "series", summary->series);
         json_text_string(json, "unit", summary->unit);
-        json_summary(json, summary);
+        reproduction_json_summary(json, summary);
         json_text_close(json, '}');
     }
     json_text_close(json, ']');
@@ -170,7 +169,7 @@ char *reproduction_json(const GPtrArray *all) {
     ErrorSummary summary = reproduction_error_of((const Reproduction *const *)own->pdata, own->len);
     json_text_open(&json, NULL, '{');
     json_text_open(&json, "predicted", '{');
-    json_summary(&json, &summary);
+    reproduction_json_summary(&json, &summary);
     json_text_close(&json, '}');
     json_text_open(&json, "tables", '[');
     for (guint i = 0; i < all->len; i++)

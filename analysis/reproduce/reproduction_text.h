@@ -3,6 +3,7 @@
 #ifndef ANALYSIS_REPRODUCTION_TEXT_H
 #define ANALYSIS_REPRODUCTION_TEXT_H
 
+#include "analysis/output/json_text.h"
 #include "analysis/reproduce/reproduction.h"
 
 /* One table: a line a cell, what its marks mean, errors and claims. */
@@ -14,5 +15,7 @@ char *reproduction_csv(const GPtrArray *all);
 /* A line a claim. */
 char *reproduction_claims_csv(const GPtrArray *all);
 char *reproduction_json(const GPtrArray *all);
+/* The members of an object that is open: how many cells, their median error and the worst. */
+void reproduction_json_summary(JsonText *json, const ErrorSummary *summary);
 
 #endif

@@ -37,17 +37,9 @@ static SensitivityOutcome outcome_of(const Reproduction *reproduction) {
 
 /* --- what moves most */
 
+/* NaN counts for nothing. */
 static double span(double shipped, double low, double high) {
-    double least = shipped, most = shipped;
-
-    for (guint i = 0; i < 2; i++) {
-        double value = i == 0 ? low : high;
-        if (isnan(value))
-            continue;
-        least = MIN(least, value);
-        most = MAX(most, value);
-    }
-    return most - least;
+    return fmax(shipped, fmax(low, high)) - fmin(shipped, fmin(low, high));
 }
 
 double sensitivity_move(const SensitivityTable *table, const SensitivityRow *row) {

@@ -1,5 +1,5 @@
 #include "analysis/output/csv_text.h"
-#include "analysis/output/json_text.h"
+#include "analysis/reproduce/reproduction_text.h"
 #include "analysis/reproduce/sensitivity.h"
 
 #include <math.h>
@@ -162,9 +162,7 @@ char *sensitivity_csv(const GPtrArray *all) {
 
 /* The members of an object that is open. */
 static void json_outcome(JsonText *json, const SensitivityOutcome *outcome) {
-    json_text_count(json, "cells", outcome->error.cells);
-    json_text_number(json, "median_error", outcome->error.median);
-    json_text_number(json, "worst_error", outcome->error.worst);
+    reproduction_json_summary(json, &outcome->error);
     json_text_count(json, "claims_kept", outcome->kept);
     json_text_count(json, "claims", outcome->claims);
 }

@@ -133,8 +133,6 @@ static void take(const SearchSetup *setup, SearchResult *result, Candidate *cand
                           : FATE_LIMIT;
 }
 
-/* A run for each of 'indices', and behind them that of 'beside', where there is one: '*n' in all.
- */
 CampaignRun *search_runs_new(const SearchSetup *setup, const SearchResult *result,
                              const GArray *indices, const SearchPoint *beside, gsize *n) {
     *n = indices->len + (beside == NULL ? 0 : 1);
@@ -157,7 +155,6 @@ void search_runs_free(CampaignRun *runs, gsize n) {
     g_free(runs);
 }
 
-/* Ranks all that is known with these runs of the candidates of 'indices'. 'twins' may be NULL. */
 void search_take_round(const SearchSetup *setup, SearchResult *result, const GArray *indices,
                        CampaignRun *runs, const SearchTwins *twins) {
     for (guint i = 0; i < indices->len; i++) {
@@ -174,7 +171,6 @@ void search_take_round(const SearchSetup *setup, SearchResult *result, const GAr
     search_rank(setup, result);
 }
 
-/* "16 clusters, round 3". Caller frees. */
 char *search_label(const SearchSetup *setup, const char *what) {
     return setup->label == NULL ? g_strdup(what) : g_strdup_printf("%s, %s", setup->label, what);
 }

@@ -45,8 +45,8 @@ typedef struct Picking {
 
 /* The optimistic values of all objectives, candidate by candidate. Caller frees. */
 static double *values_of(const SearchSetup *setup, const SearchResult *result) {
-    guint n = setup->objectives->n;
-    double *values = g_new(double, result->n *n), optimistic[N_FIGURES];
+    gsize n = setup->objectives->n, n_values = result->n * n;
+    double *values = g_new(double, n_values), optimistic[N_FIGURES];
 
     for (gsize i = 0; i < result->n; i++) {
         search_optimistic(result->candidates[i].best_figures, optimistic);
